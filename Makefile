@@ -9,13 +9,15 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-# Programs are static. Also, with cgo the linker keeps what nobody calls (a library of Helm's loads plugins) and takes twice as long, and
+# Programs are static. Also, with cgo the linker keeps unused code (a library of Helm's loads plugins) and takes twice as long, and
 # there are more than a hundred test programs to link. The race detector needs cgo.
 export CGO_ENABLED := 0
 
 # The Go modules with code of the product; tools/ only pins versions.
-MODULES := . api cmd/espalier examples/file-deployer test/componentspec
+MODULES := . api cmd/espalier examples/file-deployer test/alerts test/componentspec
 
+# The address of the site that "make docs" builds, if it is published: messages link to it rather than to files of the repository.
+DOCS      ?=
 VERSION    = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 KUBERNETES = $(shell sed -n 's|^\tk8s.io/kubernetes v||p' cmd/espalier/go.mod)
 K8S_MAJOR  = $(word 1,$(subst ., ,$(KUBERNETES)))
@@ -23,7 +25,7 @@ K8S_MINOR  = $(word 2,$(subst ., ,$(KUBERNETES)))
 
 BUILD_FLAGS := -buildvcs=false $(if $(RELEASE),-trimpath)
 LINK_FLAGS   = $(if $(RELEASE),-s -w) $(STAMPS)
-STAMPS       = -X espalier.dev/internal/version.version=$(VERSION) \
+STAMPS       = -X espalier.dev/internal/version.version=$(VERSION) $(if $(DOCS),-X espalier.dev/internal/version.documentation=$(DOCS)) \
 	$(foreach package,k8s.io/component-base/version k8s.io/client-go/pkg/version,\
 		-X $(package).gitVersion=v$(KUBERNETES) -X $(package).gitMajor=$(K8S_MAJOR) -X $(package).gitMinor=$(K8S_MINOR))
 
@@ -32,7 +34,7 @@ help: ## Show this help.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: generate
-generate: ## Write the CRDs, deep copies and other generated files anew.
+generate: ## Regenerate the CRDs, deep copies and other files.
 	tools/generate.sh
 
 .PHONY: docs
@@ -70,10 +72,12 @@ export CASES
 BUDGET ?= 0
 
 TEST_TIMEOUT = 40m
-# Tests wait for API servers as often as they compute, so more packages than there are processors are tested at once. Without what a
+# Tests wait for API servers as often as they compute, so more packages than cores are tested at once. Without what a
 # debugger needs, they are linked in two thirds of the time; without garbage collection, in three quarters of that. A test that needs more
 # memory than the limit collects it, and so do API servers, which live longer (internal/testkit/apiserver).
-PACKAGES     = $$((2 * $$(getconf _NPROCESSORS_ONLN)))
+# A package, its API server included, needs up to 2 GiB.
+PACKAGES     = $$(cat /proc/meminfo 2>/dev/null | awk -v most=$$((2 * $$(getconf _NPROCESSORS_ONLN))) \
+	'/^MemTotal:/ { room = int($$2 / 2097152 + 0.5); if (room < 1) room = 1 } END { print room && room < most ? room : most }')
 GO_TEST      = GOGC=off GOMEMLIMIT=1GiB ESPALIER_TEST_SHARE=$(CASES) go test -p $(PACKAGES) -vet=off -ldflags='-s -w' $(TEST_FLAGS) -parallel 8 -timeout $(TEST_TIMEOUT)
 
 # The packages that take longest begin first, so that none of them is left alone at the end.
@@ -106,16 +110,24 @@ test-externals: externals ## Run the tests that need Gitea, Dex or Flux, which a
 	files=$$(grep -rl --include='*_test.go' '^//go:build externals' internal test); \
 	tests=$$(sed -n 's/^func \(Test[^(]*\)(.*testing\.T.*/\1/p' $$files | paste -sd '|'); \
 	CGO_ENABLED=1 $(GO_TEST) -race -tags externals -run "^($$tests)\$$" $$(dirname $$files | sort -u | sed 's|^|./|')
+	$(MAKE) --no-print-directory test-gitops
+
+.PHONY: test-gitops
+test-gitops: ## Run the tests of the example gitops, with a Gitea that is built first.
+	go run ./internal/testkit/prebuild apiserver gitea
+	cd cmd/espalier; files=$$(grep -rl --include='*_test.go' '^//go:build externals' .); \
+	tests=$$(sed -n 's/^func \(Test[^(]*\)(.*testing\.T.*/\1/p' $$files | paste -sd '|'); \
+	$(GO_TEST) -tags externals -run "^($$tests)\$$" $$(dirname $$files | sort -u)
 
 .PHONY: test-all
 test-all: SHARE = 1
 test-all: CASES = 1
 test-all: test test-race test-externals optional-node-tests optional-browser-tests ## Run all tests, with the whole sample of the fault sweeps and under the race detector.
 
-# Nothing comes out of the test cache here, and each package gets the time that its share of the processors makes of it. The race detector
+# Nothing comes out of the test cache here, and each package has a longer time limit, for its smaller share of the cores. The race detector
 # would repeat some of these tests, slowed down in another way, for hours.
 .PHONY: test-busy
-test-busy: externals ## Run all tests once beside eight busy loops, to find those that lean on the speed of a machine.
+test-busy: externals ## Run test and test-externals beside eight busy loops, to find tests that depend on machine speed.
 	tools/busy.sh 8 $(MAKE) test test-externals TEST_FLAGS=-count=1 TEST_TIMEOUT=3h
 
 .PHONY: e2e
@@ -160,6 +172,7 @@ faults: ## Run the tests that inject crashes and failures at every request, and 
 	go test -vet=off -count=1 -timeout 5h -parallel 12 -tags externals ./test/faults/promotions/... -args -full
 	go test -vet=off -count=1 -timeout 3h -parallel 4 -tags seeded -v ./test/faults/promotions/seeded
 
+# MUTANTS='-args -update' records the results and shows them in docs/conformance.md.
 .PHONY: mutants
 mutants: ## Break one requirement after the other, and check that its tests notice; takes an hour.
 	go run ./internal/testkit/prebuild apiserver
@@ -190,13 +203,13 @@ ui-browser: ui ## Run the tests of the pages in Chromium, which is installed by 
 	cd ui && npm run browser
 
 .PHONY: ui-journeys
-ui-journeys: build ## Make journeys through the web UI of bin/espalier itself in Chromium: all actions, tenants, lost connections.
+ui-journeys: build ## Run end-to-end tests of the web UI of bin/espalier in Chromium: all actions, tenants, lost connections.
 	tools/chromium.sh
 	cd cmd/espalier && go build $(BUILD_FLAGS) -ldflags "$(strip $(subst version.version=$(VERSION),version.version=$(VERSION)-next,$(LINK_FLAGS)))" -o ../../bin/espalier-next .
 	cd ui && node --test browser/real.test.mjs
 
 .PHONY: pictures
-pictures: ui ## Make the pictures of the web UI in the documentation anew, of made-up data.
+pictures: ui ## Recreate the pictures of the web UI in the documentation, from made-up data.
 	tools/chromium.sh
 	cd ui && npm run screenshots -- little overview installation pipeline
 	for view in overview installation pipeline; do cp ui/screenshots/little-$$view-1440-light.png docs/images/ui-$$view.png; done
@@ -224,6 +237,16 @@ node: ## Build bin/espalier-node and bin/espalier-pause, which "espalier up --no
 	done,for program in node pause; do \
 		cp -f "$$(go run ./internal/testkit/prebuild $$program)" bin/espalier-$$program || exit; \
 	done)
+
+# What its Go module contains: the API is complete, but pages lack their scripts and style sheets, which npm would have to build.
+.PHONY: gitea
+gitea: ## Build bin/gitea, which "espalier up --example gitops" starts.
+	mkdir -p bin/gitea-static
+	cp -f "$$(go run ./internal/testkit/prebuild gitea)" bin/gitea
+	chmod -R u+w bin/gitea-static; rm -rf bin/gitea-static/*
+	files=$$(go run ./internal/testkit/prebuild -files gitea); \
+	cp -R "$$files/options" "$$files/public" "$$files/templates" bin/gitea-static
+	chmod -R u+w bin/gitea-static
 
 # All artefacts of a release, of the same bytes on every machine (docs/releases.md). Each platform compiles Kubernetes once.
 PLATFORMS         ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64

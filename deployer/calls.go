@@ -25,14 +25,14 @@ import (
 	"espalier.dev/internal/tenancy"
 )
 
-// call is one of the calls of a deployer that work towards the end of a job.
+// call is a deployer call that works towards the end of a job.
 type call struct {
 	name string
 	make func(context.Context, Work) (Progress, error)
 }
 
-// answer makes a call and puts what came of it into the facts. An error is a fact, too: what the deployer wants to have
-// remembered in spite of it must not be lost.
+// answer makes a call and adds its result to the facts. An error is a fact, too: the provider status that the deployer
+// returns with it must not be lost.
 func (k *kind) answer(ctx context.Context, item *lsv1alpha1.DeployItem, o *deployitem.Observed, c call) {
 	var progress Progress
 	err := k.inside(ctx, item, *o, func(ctx context.Context, work Work) (err error) {
@@ -52,7 +52,7 @@ func (k *kind) answer(ctx context.Context, item *lsv1alpha1.DeployItem, o *deplo
 	}
 }
 
-// remove has the deployer remove what it has deployed. If that goes wrong, people are told the way out, for which the root is needed.
+// remove calls the deployer's Delete. If that fails, the error names the way out and the root.
 func (k *kind) remove(ctx context.Context, item *lsv1alpha1.DeployItem, o *deployitem.Observed) {
 	k.answer(ctx, item, o, call{name: "Delete", make: k.deployer.Delete})
 	if o.Answer.Err != nil {
@@ -60,7 +60,7 @@ func (k *kind) remove(ctx context.Context, item *lsv1alpha1.DeployItem, o *deplo
 	}
 }
 
-// unreachable reports whether an error says that there is no way to the target at present.
+// unreachable reports whether an error says that the target cannot be reached at present.
 func unreachable(err error) bool {
 	return slices.Contains(
 		[]string{target.ReasonUnreachable, target.ReasonSecretMissing, target.ReasonTokenRefused},
@@ -80,8 +80,8 @@ func (k *kind) intend(ctx context.Context, item *lsv1alpha1.DeployItem, o deploy
 	return providerStatus(intention)
 }
 
-// inside calls into the deployer: with a limit, an end as soon as the item is no longer its own, and without letting a
-// panic out. A call ends before the item's time does: what it failed with has to be told before the time is up.
+// inside calls the deployer with a timeout, cancels the call as soon as its job ends or is replaced, and contains panics.
+// The timeout ends before the item's deadline, so that the cause of a failure is reported in time.
 func (k *kind) inside(
 	ctx context.Context,
 	item *lsv1alpha1.DeployItem,
@@ -109,8 +109,9 @@ func (k *kind) inside(
 	return err
 }
 
-// tellOfObstacle announces what bars the way: a target or a registry does not answer, refuses the credential, or does not have
-// what is asked for. That is told when it begins, long before the item's time is up. What ends a job is told by its end.
+// tellOfObstacle announces an obstacle: a target or a registry does not answer, rejects the credential, or does not have what
+// the item needs. The event comes when the obstacle appears, long before the item's deadline. The end of a job reports the
+// errors that end it.
 func (k *kind) tellOfObstacle(ctx context.Context, item *lsv1alpha1.DeployItem, call string, err error) {
 	reason := failure.DetailsOf(err).Reason
 	if !failure.IsObstacle(err) && reason != lsv1alpha1.ReasonNoTargetFound {
@@ -123,7 +124,7 @@ func (k *kind) tellOfObstacle(ctx context.Context, item *lsv1alpha1.DeployItem, 
 	}
 }
 
-// tellOfMissingTarget announces that an item waits for a Target that does not exist, when that begins.
+// tellOfMissingTarget announces that an item starts to wait for a Target that does not exist.
 func (k *kind) tellOfMissingTarget(item *lsv1alpha1.DeployItem, d deployitem.Decision) {
 	if !d.Wait || d.Why.Code != lsv1alpha1.ReasonNoTargetFound || !k.memory.complain(item.UID, d.Why.Code) {
 		return
@@ -131,8 +132,8 @@ func (k *kind) tellOfMissingTarget(item *lsv1alpha1.DeployItem, d deployitem.Dec
 	k.recorder.Eventf(item, nil, corev1.EventTypeWarning, d.Why.Code, "FindTarget", "%s", loop.Note(d.Why.Message))
 }
 
-// guarded turns a panic into an error that ends the job. What was thrown may contain anything, so it is not shown; the
-// log has the place.
+// guarded turns a panic into an error that ends the job. The panic value may contain anything, so it is not shown; the log
+// has the stack.
 func guarded(ctx context.Context, name string, do func() error) (err error) {
 	defer func() {
 		thrown := recover()
@@ -140,7 +141,7 @@ func guarded(ctx context.Context, name string, do func() error) (err error) {
 			return
 		}
 		log.FromContext(ctx).Error(fmt.Errorf("panic of type %T", thrown), "The deployer panicked", "call", name, "stack", string(debug.Stack()))
-		err = internalProblem(name, fmt.Errorf("the deployer has a defect: %s panicked with a %T; its log says where", name, thrown))
+		err = internalProblem(name, fmt.Errorf("bug in the deployer: %s panicked with a %T; see its log", name, thrown))
 	}()
 	return do()
 }
@@ -169,7 +170,7 @@ func (k *kind) work(ctx context.Context, item *lsv1alpha1.DeployItem, o deployit
 	return work, err
 }
 
-// targets is what rights call Targets.
+// targets is the resource of Targets, for checks of permissions.
 var targets = lsv1alpha1.SchemeGroupVersion.WithResource("targets").GroupResource()
 
 func (k *kind) clusterOf(ctx context.Context, key client.ObjectKey) (*lsv1alpha1.Target, *target.Cluster, error) {
@@ -190,14 +191,14 @@ func (k *kind) clusterOf(ctx context.Context, key client.ObjectKey) (*lsv1alpha1
 	return t, cluster, err
 }
 
-// providerStatus turns what a deployer remembers into what the API stores.
+// providerStatus converts a deployer's provider status to the form that the API stores.
 func providerStatus(object runtime.Object) (*runtime.RawExtension, error) {
 	if object == nil {
 		return nil, nil
 	}
 	raw, err := json.Marshal(object)
 	if err != nil {
-		return nil, internalProblem("StoreProviderStatus", fmt.Errorf("the provider status cannot be written as JSON: %w", err))
+		return nil, internalProblem("StoreProviderStatus", fmt.Errorf("the provider status cannot be converted to JSON: %w", err))
 	}
 	var is struct {
 		APIVersion string `json:"apiVersion"`
@@ -206,13 +207,13 @@ func providerStatus(object runtime.Object) (*runtime.RawExtension, error) {
 	if err := json.Unmarshal(raw, &is); err != nil || is.APIVersion == "" || is.Kind == "" {
 		return nil, internalProblem(
 			"StoreProviderStatus",
-			errors.New("the provider status has no apiVersion and kind; a deployer has to set both"),
+			errors.New("the provider status has no apiVersion and kind; a deployer must set both"),
 		)
 	}
 	return &runtime.RawExtension{Raw: raw}, nil
 }
 
-// repairAt returns when the deployer wants to look after the item next; zero if it does not.
+// repairAt returns the time of the item's next repair; zero if there is none.
 func (k *kind) repairAt(item *lsv1alpha1.DeployItem) time.Time {
 	if !k.looksAfter(item) {
 		return time.Time{}

@@ -13,17 +13,17 @@ import (
 	"espalier.dev/internal/target"
 )
 
-// Cluster is what a Target of type landscaper.gardener.cloud/kubernetes-cluster leads to: a client, the kinds that are served, and
-// watches of single objects.
+// Cluster is the target cluster of a Target of type landscaper.gardener.cloud/kubernetes-cluster: a client, the kinds that the
+// cluster serves, and watches of single objects.
 type Cluster = target.Cluster
 
-// Clusters leads from Targets to their clusters. It keeps one client per credential, and drops it when nobody has used it for a while or
-// the credential rotates.
+// Clusters connects to the clusters of Targets. It keeps one client per credential, and drops a client when it has been idle for a while
+// or its credential rotates.
 type Clusters = target.Clusters
 
-// NewClusters returns the way to the clusters of all Targets that a manager can read, for Options.Clusters. Secrets of Targets are read
-// when they are needed and never cached: a cache would hold all Secrets there are. Targets lead to loopback only if the manager's own API
-// server is there. Clients and watches end with the manager.
+// NewClusters returns the Clusters for all Targets that a manager can read, for Options.Clusters. Secrets of Targets are read when needed
+// and never cached: a cache would hold every Secret. Targets may point to loopback only if the manager's own API server is there. Clients
+// and watches end with the manager.
 func NewClusters(mgr ctrl.Manager) (*Clusters, error) {
 	clusters := target.NewClusters(target.Options{
 		Host:       mgr.GetAPIReader(),
@@ -45,5 +45,5 @@ func (c closing) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection has it run in every replica, so that it also ends in every one.
+// NeedLeaderElection returns false, so that every replica starts it, and therefore stops its watches.
 func (c closing) NeedLeaderElection() bool { return false }

@@ -17,7 +17,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// continuous creates a deploy item of the continuous flow. Nobody starts it.
+// continuous creates a deploy item of the continuous flow, without starting anything.
 func (w *world) continuous(name string) *lsv1alpha1.DeployItem {
 	w.Helper()
 	item := testkit.DeployItem(w.Namespace, name).Config(itemType, map[string]any{"apiVersion": "example.org/v1", "kind": "Config"}).Build()
@@ -26,7 +26,7 @@ func (w *world) continuous(name string) *lsv1alpha1.DeployItem {
 	return item
 }
 
-// upToDate waits until an item has come to an end with its present spec.
+// upToDate waits until an item has finished with its current spec.
 func (w *world) upToDate(item *lsv1alpha1.DeployItem, phase lsv1alpha1.Phase) *lsv1alpha1.DeployItem {
 	w.Helper()
 	return testkit.Eventually(w.T, w.APIServer, item, testkit.Is("up to date as "+string(phase), func(i *lsv1alpha1.DeployItem) bool {
@@ -99,7 +99,7 @@ func TestCON60_ANewSpecOvertakesTheOldOne(t *testing.T) {
 	w.upToDate(item, lsv1alpha1.PhaseSucceeded)
 }
 
-// What was deployed is looked after in the continuous flow as well, and put right and told of once.
+// What was deployed is repaired in the continuous flow as well, and the repair is reported once.
 func TestCON60_DriftInTheTargetIsRepairedAndReported(t *testing.T) {
 	w := newWorld(t)
 	recorder := testkit.Record(t, w.APIServer, w.Namespace, testkit.Groups("landscaper.gardener.cloud"))

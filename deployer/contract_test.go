@@ -36,7 +36,7 @@ func remembered(objects ...any) runtime.Object {
 	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.org/v1", "kind": "Memory", "objects": objects}}
 }
 
-// live reads an item past every cache.
+// live reads an item from the API server, bypassing every cache.
 func (w *world) live(name string) (*lsv1alpha1.DeployItem, error) {
 	item := &lsv1alpha1.DeployItem{}
 	return item, w.Client().Get(context.Background(), client.ObjectKey{Namespace: w.Namespace, Name: name}, item)
@@ -223,7 +223,7 @@ func TestAnItemWaitsForItsTarget(t *testing.T) {
 	w.succeeds(item)
 }
 
-// A deployer that waits looks again when the Secret with the content of the Target changes, long before its own recheck.
+// A deployer that waits is called again when the Secret with the content of the Target changes, long before its own recheck.
 func TestAnItemNoticesTheSecretOfItsTarget(t *testing.T) {
 	w := newWorld(t)
 	kubeconfig, err := os.ReadFile(w.Kubeconfig())
@@ -249,7 +249,7 @@ func TestAnItemNoticesTheSecretOfItsTarget(t *testing.T) {
 		Clusters: target.NewClusters(target.Options{Host: w.Client(), Dialer: dial.Rules{AllowLoopback: true}}),
 	})
 	item := w.waits(w.item("db", on("place")), lsv1alpha1.ReasonWaitingForReadiness)
-	// The only worker has seen what the item itself has written when it is done with one that came later.
+	// With a single worker, the events of the item's own writes have been handled once a later item has finished.
 	w.succeeds(w.item("later", on("place")))
 	secret.Annotations = map[string]string{"rotated": "yes"}
 	if err := w.Client().Update(t.Context(), secret); err != nil {

@@ -149,7 +149,7 @@ func TestADeletionThatFailsEndsTheJob(t *testing.T) {
 	testkit.EventuallyGone(t, w.APIServer, item)
 }
 
-// A deletion that was asked for while a job runs waits for the end of that job.
+// A deletion requested while a job runs waits for the end of that job.
 func TestJOB40_ItemFinishesItsJobBeforeItIsDeleted(t *testing.T) {
 	w := newWorld(t)
 	began, goOn := make(chan struct{}), make(chan struct{})
@@ -202,7 +202,7 @@ func TestWhatNeverTouchedItsTargetGoesWithoutIt(t *testing.T) {
 	}
 }
 
-// The watchdog lets such items go; it does not run here.
+// The watchdog, which does not run here, releases such items.
 func TestJOB60_DeployerLeavesItemsAloneThatAreDeletedWithoutUninstall(t *testing.T) {
 	w := newWorld(t)
 	d := &scripted{}

@@ -5,9 +5,9 @@ package deployer
 
 import "espalier.dev/internal/failure"
 
-// Terminal makes an error one that ends the job of the item as Failed: nothing but another spec or somebody's help can make the call
-// succeed. The reason is a CamelCase word for the status, such as InvalidConfiguration. Every other error is repeated, in growing
-// intervals, until the item's time is up.
+// Terminal returns an error that ends the item's job as Failed: no retry can succeed until the spec changes or a user fixes the
+// cause. The reason is a CamelCase word for the status, such as InvalidConfiguration. Any other error is retried with backoff until
+// the item's deadline.
 func Terminal(reason string, err error) error {
 	return failure.NewTerminal(failure.Details{Reason: reason}, err)
 }

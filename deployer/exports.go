@@ -26,7 +26,7 @@ func exportsOf(progress Progress) ([]byte, error) {
 	}
 	raw, err := json.Marshal(progress.Exports)
 	if err != nil {
-		return nil, internalProblem("StoreExports", fmt.Errorf("the exports cannot be written as JSON: %w", err))
+		return nil, internalProblem("StoreExports", fmt.Errorf("the exports cannot be converted to JSON: %w", err))
 	}
 	return raw, nil
 }
@@ -34,7 +34,7 @@ func exportsOf(progress Progress) ([]byte, error) {
 //espalier:rights deployer-*
 //	get,create,update,delete secrets: what deploy items export
 
-// storeExports puts exports into the item's Secret. It is created first and asked questions only if it is there, for the
+// storeExports writes exports to the item's Secret. It tries to create the Secret first, without reading it, because the
 // first job is where speed counts.
 func (k *kind) storeExports(ctx context.Context, item *lsv1alpha1.DeployItem, exports []byte) error {
 	secret := &corev1.Secret{
@@ -51,7 +51,7 @@ func (k *kind) storeExports(ctx context.Context, item *lsv1alpha1.DeployItem, ex
 		err = k.replaceExports(ctx, item, secret)
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) {
-		return configurationProblem(fmt.Errorf("the API server does not accept Secret %s", secret.Name))
+		return configurationProblem(fmt.Errorf("the API server rejects Secret %s", secret.Name))
 	}
 	if err != nil {
 		return fmt.Errorf("store the exports in Secret %s: %w", secret.Name, err)
@@ -72,7 +72,7 @@ func (k *kind) replaceExports(ctx context.Context, item *lsv1alpha1.DeployItem, 
 	return k.client.Update(ctx, secret)
 }
 
-// belongs reports whether a Secret holds the exports of an item: it is owned by it, or the item says so, as items of
+// belongs reports whether a Secret holds the exports of an item: the item owns it, or the item refers to it, as items of
 // earlier controllers do.
 func belongs(secret *corev1.Secret, item *lsv1alpha1.DeployItem) bool {
 	ref := item.Status.ExportReference
@@ -86,9 +86,9 @@ func configurationProblem(cause error) error {
 	}, cause)
 }
 
-// DropExports deletes the Secret with the exports of an item, if it is there and belongs to the item.
+// DropExports deletes the Secret with the exports of an item, if it exists and belongs to the item.
 func DropExports(ctx context.Context, live client.Reader, writer client.Writer, item *lsv1alpha1.DeployItem) error {
-	ctx = tenancy.Own(ctx) // what was made for an item goes with it, whatever rights its namespace still has
+	ctx = tenancy.Own(ctx) // what was created for an item goes with it, whatever rights its namespace still has
 	secret := &corev1.Secret{}
 	key := client.ObjectKey{Namespace: item.Namespace, Name: deployitem.ExportSecretName(item.Name)}
 	if err := live.Get(ctx, key, secret); err != nil {

@@ -18,7 +18,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// An interrupt, written as the controller of executions does it, while the deployer is at work.
+// An interrupt, written as the controller of executions writes it, during a deployer call.
 func TestJOB50_DeployerDoesNotOverwriteAnInterrupt(t *testing.T) {
 	for name, lastWord := range map[string]func(context.Context) (deployer.Progress, error){
 		"it succeeds anyway": func(context.Context) (deployer.Progress, error) {
@@ -124,7 +124,7 @@ func TestACallHasALimit(t *testing.T) {
 	}
 }
 
-// A process that dies between the pick-up and the end is followed by one that goes on.
+// When a process dies between the pick-up and the end of a job, another one continues.
 func TestJOB73_UnfinishedJobIsTakenOver(t *testing.T) {
 	w := newWorld(t)
 	began := make(chan struct{})

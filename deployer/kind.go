@@ -22,17 +22,17 @@ import (
 	"espalier.dev/internal/masking"
 )
 
-// kind is the shell of deploy items as one deployer sees them: all reads and writes of the contract.
+// kind is the shell of deploy items from the view of one deployer: all reads and writes of the contract.
 type kind struct {
 	deployer Deployer
-	// repairer is the deployer again, nil if it does not look after what it has deployed.
+	// repairer is the deployer, nil if it does not implement Repairer.
 	repairer Repairer
 	opts     Options
 	role     deployitem.Role
 	client   client.Client
 	live     client.Reader
 	recorder events.EventRecorder
-	// confidential returns what must not be shown in an error about an item.
+	// confidential returns the values that an error about an item must not show.
 	confidential func(context.Context, *lsv1alpha1.DeployItem) *masking.Values
 
 	queue  queue
@@ -59,11 +59,11 @@ func (k *kind) Phase(item *lsv1alpha1.DeployItem) lsv1alpha1.Phase { return item
 // Status returns the status.
 func (k *kind) Status(item *lsv1alpha1.DeployItem) any { return &item.Status }
 
-// Decide asks the pure package.
+// Decide delegates to the pure package.
 func (k *kind) Decide(o deployitem.Observed) deployitem.Decision { return deployitem.Decide(o) }
 
-// Settle asks the pure package, and the deployer when to look after an item that has just succeeded. What is told of a missing Target
-// holds no secret: Observe has made its name one that may be shown.
+// Settle delegates to the pure package, and schedules the next repair of an item that has just finished. The event about a missing
+// Target contains no secret: Observe has masked the name.
 func (k *kind) Settle(item *lsv1alpha1.DeployItem, o deployitem.Observed, d deployitem.Decision, err error) deployitem.Observed {
 	ran := o.Running()
 	if ran && err == nil {
@@ -77,7 +77,7 @@ func (k *kind) Settle(item *lsv1alpha1.DeployItem, o deployitem.Observed, d depl
 	return o
 }
 
-// Observe reads the item's Target and what this process remembers of the item.
+// Observe reads the item's Target and what this process has cached about the item.
 func (k *kind) Observe(ctx context.Context, item *lsv1alpha1.DeployItem, now time.Time) (deployitem.Observed, error) {
 	s := deployitem.Snapshot{Item: item, Role: k.role, Intended: k.memory.intended(item), RepairAt: k.repairAt(item), Now: now}
 	var err error
@@ -95,8 +95,8 @@ func (k *kind) Observe(ctx context.Context, item *lsv1alpha1.DeployItem, now tim
 	return o, err
 }
 
-// shown returns what may be shown of a text that tells what an item waits for. Items wait for long, and for the same all the
-// time, so the last answer is remembered.
+// shown masks secrets in a text about what an item waits for. Items wait long, and for the same thing, so the last answer is
+// cached.
 func (k *kind) shown(ctx context.Context, item *lsv1alpha1.DeployItem, text string) string {
 	if text == "" {
 		return ""
@@ -112,8 +112,8 @@ func (k *kind) shown(ctx context.Context, item *lsv1alpha1.DeployItem, text stri
 	return shown
 }
 
-// targetOf returns the item's Target, nil if it does not exist. Where that would let the item go, the API server is
-// asked, for the cache may be behind.
+// targetOf returns the item's Target, nil if it does not exist. If its absence would release the item, the API server is
+// asked, because the cache may be stale.
 func (k *kind) targetOf(ctx context.Context, item *lsv1alpha1.DeployItem) (*lsv1alpha1.Target, error) {
 	ref := item.Spec.Target
 	if ref == nil || ref.Namespace != "" && ref.Namespace != item.Namespace {
@@ -185,8 +185,8 @@ func (k *kind) Act(
 	return o, err
 }
 
-// announce tells of the end of a job, and of nothing before it: each event costs a request. That an item of an execution has succeeded is
-// told by the installation above it.
+// announce reports the end of a job and nothing before it, because each event costs a request. The success of an item of an execution is
+// reported by the installation above it.
 func (k *kind) announce() func(context.Context, loop.News[*lsv1alpha1.DeployItem, lsv1alpha1.Phase]) {
 	tell := loop.EventsTo[*lsv1alpha1.DeployItem, lsv1alpha1.Phase](k.recorder)
 	return func(ctx context.Context, news loop.News[*lsv1alpha1.DeployItem, lsv1alpha1.Phase]) {

@@ -18,13 +18,13 @@ import (
 	"espalier.dev/internal/deployitem"
 )
 
-// queue lets a deployer have its items looked at again, without a request to the API server.
+// queue queues items for another pass, without a request to the API server.
 type queue struct {
 	mu    sync.Mutex
 	inner workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
-// start is called when the controller starts; before that there is nothing to wake.
+// start is called when the controller starts; before that, there is no queue to add to.
 func (q *queue) start(_ context.Context, inner workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -41,13 +41,13 @@ func (q *queue) wake(key client.ObjectKey) {
 	}
 }
 
-// calls are the calls of the deployer that are under way, one for each item at most. The zero value is ready.
+// calls are the running calls of the deployer, at most one per item. The zero value is ready.
 type calls struct {
 	mu      sync.Mutex
 	running map[types.UID]running
 }
 
-// running is what a call was made for.
+// running identifies the work that a call was made for.
 type running struct {
 	job, finished string
 	generation    int64
@@ -55,7 +55,7 @@ type running struct {
 	cancel        context.CancelFunc
 }
 
-// begin remembers a call until the function that it returns is called.
+// begin registers a call until the returned function is called.
 func (c *calls) begin(item *lsv1alpha1.DeployItem, cancel context.CancelFunc) (end func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,7 +73,7 @@ func (c *calls) begin(item *lsv1alpha1.DeployItem, cancel context.CancelFunc) (e
 	}
 }
 
-// known reports whether a call for an item is under way.
+// known reports whether a call for an item is running.
 func (c *calls) known(uid types.UID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,9 +81,9 @@ func (c *calls) known(uid types.UID) bool {
 	return known
 }
 
-// notice ends the call for an item that has another job now, or has finished the one that the call was made for: an
-// interrupt, a timeout, or a job that comes before a repair. In the continuous flow, a new spec and a final phase say the
-// same. The item must not be older than the one that the call was made on.
+// notice cancels the call for an item that has another job now, or has finished the job of the call: after an interrupt, a
+// timeout, or when a job arrives during a repair. In the continuous flow, a new spec and a final phase have the same effect.
+// The item must not be older than the one that the call was made for.
 func (c *calls) notice(item *lsv1alpha1.DeployItem) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,7 +106,7 @@ func (c *calls) cancel(uid types.UID) {
 	}
 }
 
-// memory is what the process knows of items and need not survive it. The zero value is ready.
+// memory is what the process caches about items and can afford to lose. The zero value is ready.
 type memory struct {
 	mu    sync.Mutex
 	items map[types.UID]recollection
@@ -116,10 +116,12 @@ type recollection struct {
 	// job and generation are those for which the intention was stored.
 	job        string
 	generation int64
-	// looked is when the item was last looked after; complaint is why that failed.
+	// looked is the time of the item's last repair; complaint is the reason of its last failure.
 	looked    time.Time
 	complaint string
-	// told is what was last waited for, and shown what was told of it.
+	// repairs is set while a repair is in progress.
+	repairs bool
+	// told is the last message about what the item waits for, and shown its masked form.
 	told, shown string
 }
 
@@ -152,10 +154,20 @@ func (m *memory) looked(uid types.UID) time.Time {
 }
 
 func (m *memory) look(uid types.UID, at time.Time) {
-	m.update(uid, func(r *recollection) { r.looked = at })
+	m.update(uid, func(r *recollection) { r.looked, r.repairs = at, false })
 }
 
-// complain remembers why something failed, and reports whether that is news. An empty complaint means that all is well.
+func (m *memory) repairing(uid types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.items[uid].repairs
+}
+
+func (m *memory) repair(uid types.UID) {
+	m.update(uid, func(r *recollection) { r.repairs = true })
+}
+
+// complain records why something failed, and reports whether that is news. An empty complaint means that all is well.
 func (m *memory) complain(uid types.UID, complaint string) (news bool) {
 	m.mu.Lock()
 	before := m.items[uid].complaint
@@ -184,16 +196,16 @@ func (m *memory) forget(uid types.UID) {
 	delete(m.items, uid)
 }
 
-// follower watches over the items that the deployer is working on.
+// follower watches the items that the deployer is working on.
 type follower struct{ kind *kind }
 
-// OnAdd does nothing: nobody works on an item that was not there.
+// OnAdd does nothing: no call can be running for a new item.
 func (f *follower) OnAdd(any, bool) {}
 
-// lookLimit is how long the newest version of an item may take to be found. Usually it is in memory.
+// lookLimit bounds the read of an item's newest version. Usually it comes from the cache.
 const lookLimit = 10 * time.Second
 
-// OnUpdate ends a call that has lost its reason. The event may be older than what the call was made on, so the newest version counts.
+// OnUpdate cancels a call that has become obsolete. The event may be older than the item of the call, so the newest version counts.
 func (f *follower) OnUpdate(_, object any) {
 	item, ok := object.(*lsv1alpha1.DeployItem)
 	if !ok || !f.kind.calls.known(item.UID) {
@@ -207,7 +219,7 @@ func (f *follower) OnUpdate(_, object any) {
 	}
 }
 
-// OnDelete ends the call for the item and forgets it.
+// OnDelete cancels the call for the item and forgets the item.
 func (f *follower) OnDelete(object any) {
 	if unknown, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
 		object = unknown.Obj

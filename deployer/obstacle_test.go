@@ -8,7 +8,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -20,10 +19,10 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// warnings waits for an event about an item and returns the Warnings up to then, as "REASON: NOTE", one for each time they are told.
+// warnings waits for an event about an item and returns the Warnings up to it, as "REASON: NOTE", one for each occurrence.
 func (w *world) warnings(item *lsv1alpha1.DeployItem, until string) (told []string) {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(w.Context(), testkit.Patience)
 	defer cancel()
 	stream, err := w.APIServer.Client().Watch(ctx, &eventsv1.EventList{}, client.InNamespace(w.Namespace))
 	if err != nil {
@@ -78,7 +77,7 @@ func TestPeopleAreWarnedOfATargetThatDoesNotExist(t *testing.T) {
 	}
 }
 
-// Nobody else tells that an item has succeeded which no execution has made.
+// Without an execution, nothing else reports that the item has succeeded.
 func TestTheSuccessOfAnItemByHandIsAnEvent(t *testing.T) {
 	w := newWorld(t)
 	w.run(&scripted{}, deployer.Options{})

@@ -20,11 +20,21 @@ import (
 	"espalier.dev/internal/loop"
 )
 
-// repair has the deployer look after what the item has deployed. It begins with a look at the API server: a job that the
-// cache does not show yet comes first.
+// repair calls the deployer's Repair. It first asks the API server, because a job that the cache does not show yet takes
+// precedence. In a suspended tree, it skips a repair that has not started.
 func (k *kind) repair(ctx context.Context, item *lsv1alpha1.DeployItem, o *deployitem.Observed) error {
 	if err := k.proveNewest(ctx, item); err != nil {
 		return err
+	}
+	if !k.isRepairing(item) {
+		suspended, err := k.isSuspended(ctx, item)
+		if err != nil {
+			return fmt.Errorf("find out whether the root of %s is suspended: %w", item.Name, err)
+		}
+		if suspended {
+			k.repaired(item, o)
+			return nil
+		}
 	}
 	var progress Progress
 	err := k.inside(ctx, item, *o, func(ctx context.Context, work Work) (err error) {
@@ -41,16 +51,30 @@ func (k *kind) repair(ctx context.Context, item *lsv1alpha1.DeployItem, o *deplo
 		return err
 	}
 	if err == nil && !progress.Done && progress.Recheck > 0 {
-		o.RepairAt = o.Now.Add(progress.Recheck) // The repair is under way.
+		k.memory.repair(item.UID)
+		o.RepairAt = o.Now.Add(progress.Recheck)
 		return nil
 	}
-	k.memory.look(item.UID, o.Now)
-	o.RepairAt = k.repairAt(item)
+	k.repaired(item, o)
 	return nil
 }
 
+// isRepairing reports whether an earlier call has started a repair that is still in progress.
+func (k *kind) isRepairing(item *lsv1alpha1.DeployItem) bool {
+	if long, ok := k.repairer.(LongRepairer); ok && long.IsRepairing(item) {
+		return true
+	}
+	return k.memory.repairing(item.UID)
+}
+
+// repaired ends a repair, or one that is skipped, and schedules the next one.
+func (k *kind) repaired(item *lsv1alpha1.DeployItem, o *deployitem.Observed) {
+	k.memory.look(item.UID, o.Now)
+	o.RepairAt = k.repairAt(item)
+}
+
 //espalier:rights deployer-manifest,deployer-helm,deployer-container
-//	get deployitems: before a repair, the API server says whether the item has changed
+//	get deployitems: before a repair, to check live whether the deploy item has changed
 
 func (k *kind) proveNewest(ctx context.Context, item *lsv1alpha1.DeployItem) error {
 	newest := &metav1.PartialObjectMetadata{}
@@ -65,7 +89,7 @@ func (k *kind) proveNewest(ctx context.Context, item *lsv1alpha1.DeployItem) err
 	return apierrors.NewConflict(resource, item.Name, fmt.Errorf("it has changed"))
 }
 
-// tellOfRepair announces what was put right, and a failure the first time it occurs.
+// tellOfRepair announces what was repaired, and a failure the first time it occurs.
 func (k *kind) tellOfRepair(ctx context.Context, item *lsv1alpha1.DeployItem, progress Progress, err error) {
 	if progress.Repaired != "" {
 		k.recorder.Eventf(item, nil, corev1.EventTypeNormal, "Repaired", "Repair", "%s", progress.Repaired)

@@ -21,7 +21,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// caring is a deployer that looks after its items at once, as often as there are repairs in its script.
+// caring is a deployer that repairs its items at once, as often as its script has repairs.
 type caring struct {
 	scripted
 	mu     sync.Mutex
@@ -65,7 +65,7 @@ func refuse(deployer.Work) (deployer.Progress, error) {
 // tells waits for an event about an item.
 func (w *world) tells(item *lsv1alpha1.DeployItem, reason, note string) {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(w.Context(), testkit.Patience)
 	defer cancel()
 	events, err := w.Client().Watch(ctx, &eventsv1.EventList{}, client.InNamespace(w.Namespace))
 	if err != nil {
@@ -111,7 +111,7 @@ func version(t *testing.T, item *lsv1alpha1.DeployItem) uint64 {
 	return n
 }
 
-// A changed spec is deployed by a job and by nothing else.
+// Only a job deploys a changed spec.
 func TestNothingIsRepairedWithASpecThatNoJobHasSeen(t *testing.T) {
 	w := newWorld(t)
 	c := &caring{}
@@ -140,7 +140,7 @@ func TestNothingIsRepairedWithASpecThatNoJobHasSeen(t *testing.T) {
 	}
 }
 
-// A job that arrives during a repair ends it and comes first.
+// A job that arrives during a repair cancels the repair and takes precedence.
 func TestAJobComesBeforeARepair(t *testing.T) {
 	w := newWorld(t)
 	began := make(chan struct{})
@@ -155,7 +155,7 @@ func TestAJobComesBeforeARepair(t *testing.T) {
 	}
 }
 
-// interruptible is a deployer whose only repair lasts until somebody ends it.
+// interruptible is a deployer whose only repair lasts until it is cancelled.
 type interruptible struct {
 	scripted
 	began chan struct{}
@@ -176,7 +176,7 @@ func (d *interruptible) Repair(ctx context.Context, _ deployer.Work) (deployer.P
 	return deployer.Progress{}, ctx.Err()
 }
 
-// patient is a deployer that looks after its items once after each job, in two calls.
+// patient is a deployer that repairs its items once after each job, in two calls.
 type patient struct {
 	scripted
 	calls chan int
@@ -198,7 +198,7 @@ func (p *patient) Repair(_ context.Context, work deployer.Work) (deployer.Progre
 	return deployer.Progress{Done: true, Repaired: "took its time", ProviderStatus: remembered("ended")}, nil
 }
 
-// A repair that takes longer than a call is called again when it wants, and counts as one.
+// A repair that takes longer than one call is called again at its recheck, and counts as one repair.
 func TestARepairMayTakeSeveralCalls(t *testing.T) {
 	w := newWorld(t)
 	p := &patient{calls: make(chan int, 9)}

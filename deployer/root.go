@@ -5,46 +5,78 @@ package deployer
 
 import (
 	"context"
+	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// maxNesting ends the way up in a circle of labels, which anybody can write.
+// maxNesting bounds the walk up a cycle of labels: anybody can write labels.
 const maxNesting = 50
 
 //espalier:rights deployer-*
-//	get executions,installations: the message about a missing Target names the installation to look at
+//	get executions,installations: the message about a missing Target names the root, and nothing is repaired below a suspended one
 
-// rootOf returns the name of the root installation of an item, empty if it has none or the deployer may not read what is above it. It is
-// asked for only where people are told how to end a deletion.
+// rootOf returns the name of the root installation of an item, empty if it has none or the objects above it cannot be read.
+// It is called only for messages about how to end a deletion.
 func (k *kind) rootOf(ctx context.Context, item *lsv1alpha1.DeployItem) string {
-	execution, ok := k.above(ctx, "Execution", client.ObjectKey{
-		Namespace: item.Namespace, Name: item.Labels[lsv1alpha1.ExecutionManagedByLabel],
-	})
-	owner := metav1.GetControllerOfNoCopy(execution)
-	if !ok || owner == nil || owner.Kind != "Installation" {
-		return ""
-	}
-	name := owner.Name
-	for range maxNesting {
-		installation, ok := k.above(ctx, "Installation", client.ObjectKey{Namespace: item.Namespace, Name: name})
-		if !ok {
-			return ""
-		}
-		parent := installation.Labels[lsv1alpha1.EncompassedByLabel]
-		if parent == "" {
-			return name
-		}
-		name = parent
+	if root, err := k.root(ctx, item); err == nil && root != nil {
+		return root.Name
 	}
 	return ""
 }
 
-func (k *kind) above(ctx context.Context, kind string, key client.ObjectKey) (*metav1.PartialObjectMetadata, bool) {
+// isSuspended reports whether the tree that an item belongs to is suspended. A tree whose root the deployer may not read counts as
+// not suspended; one whose root it could not read is an error.
+func (k *kind) isSuspended(ctx context.Context, item *lsv1alpha1.DeployItem) (bool, error) {
+	root, err := k.root(ctx, item)
+	return root != nil && root.Annotations[lsv1alpha1.SuspendAnnotation] == "true", err
+}
+
+// root returns the metadata of the root installation of an item; nil if it has none or the deployer may not read the objects above
+// it.
+func (k *kind) root(ctx context.Context, item *lsv1alpha1.DeployItem) (*metav1.PartialObjectMetadata, error) {
+	execution, err := k.above(ctx, "Execution", client.ObjectKey{
+		Namespace: item.Namespace, Name: item.Labels[lsv1alpha1.ExecutionManagedByLabel],
+	})
+	if execution == nil {
+		return nil, err
+	}
+	owner := metav1.GetControllerOfNoCopy(execution)
+	if owner == nil || owner.Kind != "Installation" {
+		return nil, nil
+	}
+	name := owner.Name
+	for range maxNesting {
+		installation, err := k.above(ctx, "Installation", client.ObjectKey{Namespace: item.Namespace, Name: name})
+		if installation == nil {
+			return nil, err
+		}
+		parent := installation.Labels[lsv1alpha1.EncompassedByLabel]
+		if parent == "" {
+			return installation, nil
+		}
+		name = parent
+	}
+	return nil, nil
+}
+
+// above returns the metadata of an object above an item; nil if it does not exist or the deployer may not read it.
+func (k *kind) above(ctx context.Context, kind string, key client.ObjectKey) (*metav1.PartialObjectMetadata, error) {
+	if key.Name == "" {
+		return nil, nil
+	}
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(lsv1alpha1.SchemeGroupVersion.WithKind(kind))
-	return object, key.Name != "" && k.live.Get(ctx, key, object) == nil
+	err := k.live.Get(ctx, key, object)
+	switch {
+	case apierrors.IsNotFound(err) || apierrors.IsForbidden(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read %s %s: %w", kind, key, err)
+	}
+	return object, nil
 }

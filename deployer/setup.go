@@ -27,26 +27,27 @@ import (
 	"espalier.dev/internal/loop"
 )
 
-// TargetSelector is met by Targets of certain names, labels and annotations: by those that meet all of its parts.
+// TargetSelector selects Targets by name, labels and annotations; a Target must match every part.
 type TargetSelector = deployitem.TargetSelector
 
-// Options say who a deployer is and which items are its own.
+// Options identify a deployer and select its items.
 type Options struct {
 	// Name is the name of the controller, and of the deployer in the status of its items.
 	Name string
 	// Version of the deployer, for the status.
 	Version string
-	// Identity tells apart several deployers of one type. Empty means "default".
+	// Identity distinguishes several deployers of one type. Empty means "default".
 	Identity string
-	// TargetSelectors choose the items by their Target; none means all.
+	// TargetSelectors select the items by their Target; none means all.
 	TargetSelectors []TargetSelector
-	// Clusters leads to the target clusters, see NewClusters. Deployers that need none leave it out; Work.Cluster is nil then.
+	// Clusters connects to the target clusters, see NewClusters. Deployers that need none leave it out; Work.Cluster is nil
+	// then.
 	Clusters *Clusters
-	// Workers is how many items are worked on at once.
+	// Workers is the number of items processed in parallel.
 	Workers int
-	// CallTimeout is how long one call of the deployer may take; zero means 2 minutes.
+	// CallTimeout is how long one call of the deployer may take; default 2 minutes.
 	CallTimeout time.Duration
-	// Clock is the real one if nothing is said.
+	// Clock is the source of time; default the real clock.
 	Clock clock.PassiveClock
 }
 
@@ -59,9 +60,9 @@ const (
 //	list,watch deployitems,targets: the objects that it works on, and where
 
 //espalier:rights deployer-manifest,deployer-helm
-//	list,watch secrets: a new kubeconfig is used at once; only metadata is kept
+//	list,watch secrets: a new kubeconfig is used at once; only metadata is cached
 
-// Setup adds a deployer to a manager. From then on the deployer is called for the items of its type, and for no others.
+// Setup adds a deployer to a manager. The deployer is called for the items of its type only.
 func Setup(mgr ctrl.Manager, d Deployer, opts Options) error {
 	opts = opts.withDefaults()
 	if err := opts.validate(); err != nil {
@@ -118,8 +119,8 @@ func (o Options) validate() error {
 	return nil
 }
 
-// index lets the items be found by their Target, and Targets by the Secret that holds their content. Each deployer has
-// indexes of its own; that of the items has nothing in it but what a change of a Target can concern.
+// index indexes items by their Target, and Targets by the Secret that holds their content. Each deployer has separate
+// indexes; its index of items contains only those that a change of a Target can concern.
 func (k *kind) index(mgr ctrl.Manager) error {
 	err := mgr.GetFieldIndexer().
 		IndexField(context.Background(), &lsv1alpha1.Target{}, k.secretIndexName(), func(object client.Object) []string {
@@ -145,8 +146,8 @@ func (k *kind) indexName() string { return "target of " + k.opts.Name }
 
 func (k *kind) secretIndexName() string { return "secret of " + k.opts.Name }
 
-// concerns reports whether an event of an object is of interest: items of this type that have a job to do, or that the
-// deployer looks after without one.
+// concerns reports whether an event of an object is of interest: items of this type that have work to do or that the
+// deployer repairs.
 func (k *kind) concerns(object client.Object) bool {
 	item, ok := object.(*lsv1alpha1.DeployItem)
 	if !ok {
@@ -155,14 +156,14 @@ func (k *kind) concerns(object client.Object) bool {
 	return item.Spec.Type == k.deployer.Type() && (deployitem.HasWork(item) || k.looksAfter(item))
 }
 
-// filter lets the events through that concern this deployer, and every deletion, so that the loop forgets the item.
+// filter admits the events that concern this deployer, and every deletion, so that the loop forgets the item.
 func (k *kind) filter() predicate.Predicate {
 	filter := predicate.NewPredicateFuncs(k.concerns)
 	filter.DeleteFunc = func(event.DeleteEvent) bool { return true }
 	return filter
 }
 
-// itemsOf returns the items that a Target concerns.
+// itemsOf returns the items that use a Target.
 func (k *kind) itemsOf(ctx context.Context, object client.Object) []reconcile.Request {
 	var items lsv1alpha1.DeployItemList
 	err := k.client.List(ctx, &items, client.InNamespace(object.GetNamespace()),
@@ -178,7 +179,7 @@ func (k *kind) itemsOf(ctx context.Context, object client.Object) []reconcile.Re
 	return requests
 }
 
-// itemsOfSecret returns the items that the content of a Target concerns which is in a Secret.
+// itemsOfSecret returns the items that use a Target whose content is in a Secret.
 func (k *kind) itemsOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {
 	var targets lsv1alpha1.TargetList
 	err := k.client.List(ctx, &targets, client.InNamespace(secret.GetNamespace()),
@@ -194,7 +195,7 @@ func (k *kind) itemsOfSecret(ctx context.Context, secret client.Object) []reconc
 	return requests
 }
 
-// follow has the calls that are under way told of what happens to their items meanwhile.
+// follow cancels running calls that a change of their item makes obsolete.
 func (k *kind) follow(informers cache.Informers) error {
 	informer, err := informers.GetInformer(context.Background(), &lsv1alpha1.DeployItem{}, cache.BlockUntilSynced(false))
 	if err != nil {

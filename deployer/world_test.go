@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
 const itemType lsv1alpha1.DeployItemType = "example.org/scripted"
 
-// scripted is a deployer that does what the test says, and counts.
+// scripted is a deployer that does what the test says, and counts calls.
 type scripted struct {
 	intend         func(context.Context, deployer.Work) (runtime.Object, error)
 	deploy, remove func(context.Context, deployer.Work) (deployer.Progress, error)
@@ -125,7 +125,7 @@ func (w *world) begin(item *lsv1alpha1.DeployItem, job string) {
 	w.SetStatus(item, map[string]any{"jobID": job})
 }
 
-// delete deletes an item and starts the job that does it.
+// delete deletes an item and starts the deletion job.
 func (w *world) delete(item *lsv1alpha1.DeployItem, job string) {
 	w.Helper()
 	w.Delete(item)
@@ -142,7 +142,7 @@ func (w *world) fails(item *lsv1alpha1.DeployItem) *lsv1alpha1.DeployItem {
 	return testkit.EventuallyFinished(w.T, w.APIServer, item, lsv1alpha1.PhaseFailed)
 }
 
-// waits waits until the item shows that it waits for a certain reason.
+// waits waits until the status shows that the item waits for the given reason.
 func (w *world) waits(item *lsv1alpha1.DeployItem, reason string) *lsv1alpha1.DeployItem {
 	w.Helper()
 	return testkit.Eventually(w.T, w.APIServer, item, testkit.Is("waiting with reason "+reason, func(i *lsv1alpha1.DeployItem) bool {

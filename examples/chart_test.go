@@ -33,10 +33,10 @@ metadata:
 data: %s
 `
 
-// What the example installs is the chart that lies beside it.
+// The example installs the chart in its folder.
 func TestTheChartIsPacked(t *testing.T) {
 	want := chartFiles(t)
-	if flag.Lookup("update").Value.String() == "true" { // of the testkit
+	if flag.Lookup("update").Value.String() == "true" { // defined by the testkit
 		text := fmt.Sprintf(chartManifest, base64.StdEncoding.EncodeToString(helmcharts.Pack(t, want)))
 		if err := os.WriteFile(packedChart, []byte(text), 0o644); err != nil {
 			t.Fatal(err)

@@ -4,6 +4,8 @@
 // Package examples holds manifests to try Espalier with. Each example is a folder with YAML files, applied in the order of their names, and
 // a README.md that begins with a line about the example, and whose commands a test of the command "up" runs. Folders inside of an example
 // are not applied.
+//
+// The example GitOps is the only one that needs more than its manifests: a Gitea, which the command "up" starts.
 package examples
 
 import (
@@ -21,14 +23,26 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-//go:embed */*.yaml chart/README.md hello/README.md promotion/README.md shop/README.md
+//go:embed */*.yaml chart/README.md gitops/README.md gitops/repository hello/README.md promotion/README.md shop/README.md
 var files embed.FS
+
+// GitOps is the example that needs a Gitea. Its manifests lack the credentials, and contain the address http://127.0.0.1:3000.
+const GitOps = "gitops"
+
+// Repository returns the initial content of the repository of the example GitOps.
+func Repository() fs.FS {
+	folder, err := fs.Sub(files, GitOps+"/repository")
+	if err != nil {
+		panic(err) // The path is valid.
+	}
+	return folder
+}
 
 // Names lists the examples, sorted.
 func Names() []string {
 	folders, err := fs.ReadDir(files, ".")
 	if err != nil {
-		return nil // Embedded folders can be read.
+		return nil // Embedded folders are always readable.
 	}
 	var names []string
 	for _, folder := range folders {
@@ -46,7 +60,7 @@ func Readme(name string) string {
 	return string(text)
 }
 
-// Describe returns one line about an example, which its page begins with, or nothing if there is none of that name.
+// Describe returns the first line of an example's page, which describes it, or nothing if there is none of that name.
 func Describe(name string) string {
 	_, text, _ := strings.Cut(Readme(name), "\n\n")
 	line, _, _ := strings.Cut(text, "\n")

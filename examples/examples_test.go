@@ -4,6 +4,7 @@
 package examples
 
 import (
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// Applying with strict validation refuses fields that the server would otherwise drop.
+// Strict validation rejects fields that the server would otherwise drop.
 func TestEveryExampleIsAccepted(t *testing.T) {
 	server := testkit.Server(t)
 	if len(Names()) == 0 {
@@ -43,22 +44,37 @@ func TestEveryExampleIsAccepted(t *testing.T) {
 	}
 }
 
-func TestInlineBlueprintsAreWellFormed(t *testing.T) {
+func TestBlueprintsAreWellFormed(t *testing.T) {
+	inGit, err := fs.ReadFile(Repository(), "blueprint.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifests, err := fs.Glob(Repository(), "environments/*.yaml")
+	if err != nil || len(manifests) != 3 {
+		t.Fatalf("the repository has the manifests %q: %v", manifests, err)
+	}
+	for _, path := range manifests {
+		objects, err := readFile(Repository(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkBlueprint(t, objects[0], inGit)
+	}
 	for _, name := range Names() {
 		objects, err := Read(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, object := range objects {
-			if object.GetKind() != "Installation" {
-				continue
+			if object.GetKind() == "Installation" {
+				checkBlueprint(t, object, inGit)
 			}
-			checkBlueprint(t, object)
 		}
 	}
 }
 
-func checkBlueprint(t *testing.T, object client.Object) {
+// checkBlueprint checks the blueprint in an installation, or the one in Git.
+func checkBlueprint(t *testing.T, object client.Object, inGit []byte) {
 	t.Helper()
 	raw, err := yaml.Marshal(object)
 	if err != nil {
@@ -68,9 +84,11 @@ func checkBlueprint(t *testing.T, object client.Object) {
 	if err := yaml.UnmarshalStrict(raw, &installation); err != nil {
 		t.Fatal(err)
 	}
-	var folder map[string]string
-	if err := installation.Spec.Blueprint.Inline.Filesystem.Decode(&folder); err != nil {
-		t.Fatal(err)
+	folder := map[string]string{"blueprint.yaml": string(inGit)}
+	if installation.Spec.Blueprint.Git == nil {
+		if err := installation.Spec.Blueprint.Inline.Filesystem.Decode(&folder); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var blueprint landscaper.Blueprint
 	if err := yaml.UnmarshalStrict([]byte(folder["blueprint.yaml"]), &blueprint); err != nil {

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: The Espalier authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# busy.sh N COMMAND... runs a command beside N endless loops, so that it gets only a share of the processors: what leans on the
-# speed of a machine fails here rather than on somebody else's. The loops end with the command.
+# busy.sh N COMMAND... runs a command beside N endless loops, so that it gets only a share of the cores: what depends on the speed
+# of a machine fails here rather than on a slower one. The loops end with the command.
 set -euo pipefail
 
 if (($# < 2)) || ! [[ $1 =~ ^[0-9]+$ ]]; then

@@ -13,12 +13,12 @@ if ! command -v apt-get >/dev/null; then
 	echo "chromium is missing, and there is no apt-get to install it with: install Chromium as /usr/bin/chromium" >&2
 	exit 1
 fi
-as_root=()
+apt=(env DEBIAN_FRONTEND=noninteractive apt-get --quiet --option Acquire::Retries=1 --option Acquire::http::Timeout=30)
 if [ "$(id -u)" -ne 0 ]; then
-	as_root=(sudo)
+	apt=(sudo "${apt[@]}")
 fi
 {
-	"${as_root[@]}" apt-get update --quiet
-	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends chromium
+	"${apt[@]}" update
+	"${apt[@]}" install --yes --no-install-recommends chromium
 } >&2
 echo /usr/bin/chromium

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: The Espalier authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# commit-subjects.sh [FOLDER] fails if the subject of a commit has more than 72 characters. It looks at the commits that a clone has, so a
-# shallow one is fine. Two sorts do not count: commits older than the rule, told by the date of their author, which survives a rebase; and
+# commit-subjects.sh [FOLDER] fails if the subject of a commit has more than 72 characters. It checks the commits in the clone, so a
+# shallow one is fine. Two kinds are exempt: commits older than the rule, recognised by the author date, which survives a rebase; and
 # merges, whose subjects git writes.
 set -euo pipefail
 cd "${1:-$(dirname "$0")/..}"
@@ -14,13 +14,13 @@ if [[ ! -e .git ]]; then
   echo "commit subjects are not checked: this is no clone"
   exit 0
 fi
-git rev-parse --git-dir >/dev/null # says what is wrong with a clone that git does not read, such as that of another user
+git rev-parse --git-dir >/dev/null # reports what is wrong with a clone that git does not read, such as that of another user
 if ! git rev-parse --verify --quiet HEAD >/dev/null; then
   echo "commit subjects are not checked: there are no commits yet"
   exit 0
 fi
 
-# A character of UTF-8 is as many bytes as it likes, but only one of them is no continuation.
+# A UTF-8 character has one or more bytes, of which exactly one is not a continuation byte.
 git -c i18n.logOutputEncoding=UTF-8 log --no-merges --format='%at %h %s' | LC_ALL=C awk -v since="$since" -v limit="$limit" '
   $1 < since { next }
   {

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: The Espalier authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Succeeds if this machine can run a node, which is tried; otherwise it says what is missing. Debian packages that are missing are installed.
-# Services that they bring are not started.
+# Succeeds if this machine can run a node, which it tries; otherwise it says what is missing. It installs missing Debian packages, and does
+# not start their services.
 set -euo pipefail
 cd "$(dirname "$0")/../cmd/espalier"
 

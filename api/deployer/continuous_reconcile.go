@@ -5,7 +5,7 @@ package deployer
 
 import landscaper "espalier.dev/api/landscaper/v1alpha1"
 
-// ContinuousReconcile deploys again at certain times, to undo changes that somebody else made. Exactly one field is set.
+// ContinuousReconcile deploys again at certain times, to undo changes by others. Exactly one field is set.
 type ContinuousReconcile struct {
 	// cron is a schedule of five fields.
 	Cron landscaper.CronSpec `json:"cron,omitempty"`

@@ -11,7 +11,7 @@ type Exports struct {
 	Exports []Export `json:"exports,omitempty"`
 }
 
-// Export reads one value from an object in the target cluster. The deployer waits until it is there.
+// Export reads one value from an object in the target cluster. The deployer waits until it exists.
 type Export struct {
 	// key under which the value is exported.
 	Key string `json:"key"`

@@ -15,7 +15,7 @@ type ManifestPolicy string
 const (
 	// PolicyManage creates, updates and deletes the object. It is the default.
 	PolicyManage ManifestPolicy = "manage"
-	// PolicyFallback does the same, but leaves alone an object that somebody else created.
+	// PolicyFallback does the same, but leaves alone an object that another client created.
 	PolicyFallback ManifestPolicy = "fallback"
 	// PolicyKeep creates and updates the object, but does not delete it.
 	PolicyKeep ManifestPolicy = "keep"

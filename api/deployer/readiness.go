@@ -10,7 +10,7 @@ type ReadinessChecks struct {
 	// disableDefault turns off the checks of Kubernetes' own kinds.
 	DisableDefault bool `json:"disableDefault,omitempty"`
 
-	// custom checks, all of which have to pass.
+	// custom checks, all of which must pass.
 	Custom []CustomReadinessCheck `json:"custom,omitempty"`
 }
 
@@ -29,7 +29,7 @@ type CustomReadinessCheck struct {
 	// labelSelector chooses objects by label.
 	LabelSelector *LabelSelector `json:"labelSelector,omitempty"`
 
-	// requirements that every chosen object has to meet.
+	// requirements that every selected object must meet.
 	Requirements []Requirement `json:"requirements"`
 
 	// targetName is the name of another Target, in the namespace of the deploy item, whose cluster contains the objects.

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The image has no files beside the program, so it has to bring the authorities that it trusts.
+// The image contains only the program, so the program must contain the CA certificates that it trusts.
 func TestAuthoritiesAreKnownWithoutFiles(t *testing.T) {
 	const inside = "ESPALIER_CONTROLLER_TEST_WITHOUT_FILES"
 	if os.Getenv(inside) == "" {

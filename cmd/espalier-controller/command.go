@@ -24,7 +24,7 @@ import (
 
 const program = "espalier-controller"
 
-// installLimit is for --install-crds. A process that ends is started again by whoever runs it.
+// installLimit is for --install-crds. A process that ends is restarted by its supervisor.
 const installLimit = 2 * time.Minute
 
 type options struct {
@@ -106,7 +106,7 @@ func run(ctx context.Context, opts options) error {
 	return nil
 }
 
-// installDefinitions is done by every replica, whoever leads: it writes what is not as it should be, and no controller starts before.
+// installDefinitions runs in every replica, leader or not: it writes only what differs, and no controller starts before it.
 func installDefinitions(ctx context.Context, config *rest.Config, log logr.Logger) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, installLimit, errors.New("the API server takes too long"))
 	defer cancel()
@@ -132,8 +132,7 @@ func (o options) validate() error {
 	return nil
 }
 
-// clusterConfig also returns the namespace to keep the lease in; empty leaves that to
-// the pod's service account.
+// clusterConfig also returns the namespace of the lease; empty means that of the pod's service account.
 func (o options) clusterConfig() (config *rest.Config, namespace string, err error) {
 	config, namespace, err = loadConfig(o.kubeconfig)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// A deployer in a process of its own, near the targets that it is responsible for.
+// A deployer in a separate process, near the targets that it is responsible for.
 func TestADeployerAloneWorksOnItsShare(t *testing.T) {
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)
@@ -42,7 +42,7 @@ func TestADeployerAloneWorksOnItsShare(t *testing.T) {
 	}
 }
 
-// startItem creates a mock item for a target and gives it a job.
+// startItem creates a mock deploy item for a target and starts a job.
 func startItem(t *testing.T, server *testkit.APIServer, namespace, target string) *landscaper.DeployItem {
 	t.Helper()
 	item := testkit.DeployItem(namespace, "on-"+target).Target(target).Build()

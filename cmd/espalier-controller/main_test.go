@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	testkit.Main(m)
 }
 
-// process is the command in a process of its own.
+// process is the command in a separate process.
 type process struct {
 	cmd     *exec.Cmd
 	log     safeBuffer
@@ -92,7 +92,7 @@ func launch(t *testing.T, args ...string) *process {
 	return p
 }
 
-// stop wants the process to end well. It may be called more than once.
+// stop ends the process, which must succeed. It may be called more than once.
 func (p *process) stop(t *testing.T) {
 	t.Helper()
 	if p.cmd.ProcessState != nil {
@@ -109,7 +109,7 @@ func (p *process) stop(t *testing.T) {
 // awaitReady polls, as a kubelet does.
 func (p *process) awaitReady(t *testing.T) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, testkit.Patience, true, func(context.Context) (bool, error) {
 		status, _, err := fetch("http://" + p.probes + "/readyz")
 		return err == nil && status == http.StatusOK, nil
 	})
@@ -173,7 +173,7 @@ func TestController(t *testing.T) {
 		}
 	})
 	t.Run("spares excluded namespaces", func(t *testing.T) {
-		// The namespace of this test came later and has its Context, so these were seen.
+		// The namespace of this test was created later and has its Context, so these were processed.
 		for _, name := range []string{"kube-system", "kube-public"} {
 			object := defaultContext(name)
 			if err := server.Client().Get(t.Context(), client.ObjectKeyFromObject(object), object); !apierrors.IsNotFound(err) {
@@ -200,11 +200,11 @@ func isHeld(lease *coordinationv1.Lease) bool {
 func TestOnlyTheLeaderWorks(t *testing.T) {
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)
-	args := []string{
+	args := []string{ // A busy machine must not cost the leader its lease.
 		"--leader-elect-namespace",
 		namespace,
-		"--leader-elect-lease-duration=3s",
-		"--leader-elect-renew-deadline=2s",
+		"--leader-elect-lease-duration=5m",
+		"--leader-elect-renew-deadline=4m",
 		"--leader-elect-retry-period=500ms",
 	}
 	leader := launch(t, args...)
@@ -266,8 +266,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// ofHelm are parts of kubectl and of the API server's library that Helm cannot do without: its client is made of those of kubectl.
-// There is neither a command of kubectl nor a server among them.
+// ofHelm are the parts of kubectl and of the API server's library that Helm cannot do without: its client consists of those of kubectl.
+// They include neither a command of kubectl nor a server.
 var ofHelm = []string{
 	"k8s.io/apiserver/pkg/endpoints/deprecation",
 	"k8s.io/kubectl/pkg/cmd/util", "k8s.io/kubectl/pkg/scheme", "k8s.io/kubectl/pkg/validation",
@@ -294,7 +294,7 @@ func TestLinksNeitherEtcdNorTheAPIServer(t *testing.T) {
 	}
 }
 
-// Started with --install-crds, it makes what it needs in an empty cluster, and refuses to take back what a newer version has made.
+// With --install-crds, it creates its CRDs in an empty cluster, and does not downgrade those of a newer version.
 func TestItInstallsDefinitions(t *testing.T) {
 	server := testkit.NewServer(t)
 	kubeconfig := []string{"--kubeconfig", server.Kubeconfig(), "--install-crds", "--leader-elect-namespace=default"}

@@ -29,7 +29,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// mockItem is a blueprint with one deploy item, with something added to its configuration.
+// mockItem returns a blueprint with one deploy item, with an addition to its configuration.
 func mockItem(configuration string) string {
 	return `apiVersion: landscaper.gardener.cloud/v1alpha1
 kind: Blueprint
@@ -52,11 +52,11 @@ imports:
   schema: {type: string}
 `
 
-// awaitMetrics polls, as a Prometheus does, until all lines are there.
+// awaitMetrics polls, as a Prometheus does, until all lines appear.
 func (p *process) awaitMetrics(t *testing.T, lines ...string) (body string) {
 	t.Helper()
 	var missing []string
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, testkit.Patience, true, func(context.Context) (bool, error) {
 		var err error
 		if _, body, err = fetch("http://" + p.metrics + "/metrics"); err != nil {
 			return false, nil
@@ -71,7 +71,7 @@ func (p *process) awaitMetrics(t *testing.T, lines ...string) (body string) {
 	return body
 }
 
-// manifestItem creates a deploy item for a Target and gives it a job.
+// manifestItem creates a deploy item for a Target and starts a job.
 func manifestItem(t *testing.T, server *testkit.APIServer, namespace, target string) *landscaper.DeployItem {
 	t.Helper()
 	object := &corev1.ConfigMap{
@@ -87,7 +87,7 @@ func manifestItem(t *testing.T, server *testkit.APIServer, namespace, target str
 	return item
 }
 
-// What people see in the status of objects, metrics tell of all of them together; alerts and the dashboard ask for nothing that is not there.
+// Metrics aggregate what the status of objects shows; alerts and the dashboard use only existing metrics.
 func TestMetricsTellOfJobs(t *testing.T) {
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)
@@ -141,7 +141,7 @@ func TestMetricsTellOfJobs(t *testing.T) {
 	})
 }
 
-// Only who leads counts, so that sums over all replicas are right.
+// Only the leader counts, so that sums over all replicas are right.
 func TestAStandbyCountsNothing(t *testing.T) {
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)
@@ -173,7 +173,7 @@ var (
 	labelPair  = regexp.MustCompile(`([a-zA-Z_]+)="(?:[^"\\]|\\.)*"`)
 )
 
-// familiesOf reads the text that Prometheus is given.
+// familiesOf parses the text format of Prometheus.
 func familiesOf(body string) map[string]*family {
 	all := map[string]*family{}
 	for _, match := range typeLine.FindAllStringSubmatch(body, -1) {
@@ -190,7 +190,7 @@ func familiesOf(body string) map[string]*family {
 	return all
 }
 
-// familyOf finds the family of a series; those of histograms have endings.
+// familyOf finds the family of a series; the series of histograms have suffixes.
 func familyOf(all map[string]*family, series string) *family {
 	if f := all[series]; f != nil {
 		return f
@@ -231,7 +231,7 @@ func checkReference(t *testing.T, families map[string]*family) {
 	}
 }
 
-// expressions are those of alerts and of the dashboard, by where they stand.
+// expressions returns the expressions of alerts and of the dashboard, by their location.
 func expressions(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -335,7 +335,7 @@ func checkExpressions(t *testing.T, families map[string]*family) {
 	}
 }
 
-// ownLiterals are all words in quotes in our code, one of which each value of a label is.
+// ownLiterals returns all quoted words in our code; each value of a label must be one of them.
 func ownLiterals(t *testing.T) map[string]bool {
 	t.Helper()
 	quoted, all := regexp.MustCompile(`"([A-Za-z-]+)"`), map[string]bool{}

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// query is what an expression of Prometheus refers to, as far as our own rules and panels use the language.
+// query is what an expression of Prometheus refers to, for the part of the language that our rules and panels use.
 type query struct {
-	// metrics are the names of series with the labels that they are selected by, and the values of those.
+	// metrics are the names of series with the labels that select them, and the values of those.
 	metrics []selection
-	// grouped are labels that the result is grouped by.
+	// grouped are the labels by which the result is grouped.
 	grouped []string
 }
 
@@ -35,7 +35,7 @@ var (
 	signs     = []string{"+", "-", "*", "/", ",", ">", "<", "==", "!=", ">=", "<="}
 )
 
-// parseQuery refuses what it does not know, so that a typo is found.
+// parseQuery rejects what it does not know, so that typos are found.
 func parseQuery(text string) (query, error) {
 	p := &queryParser{tokens: words.FindAllString(text, -1)}
 	var depth []string
@@ -122,7 +122,7 @@ func (p *queryParser) list() (names []string) {
 	return names
 }
 
-// selection reads what may follow a metric: {label="value", ...}.
+// selection parses what may follow a metric: {label="value", ...}.
 func (p *queryParser) selection(metric string) {
 	s := selection{metric: metric, labels: map[string][]string{}}
 	if p.peek() == "{" {

@@ -13,7 +13,7 @@ import (
 )
 
 func TestTheReferenceOfFlags(t *testing.T) {
-	page, err := reference.ConfigurationPage(newCommand(genericiooptions.NewTestIOStreamsDiscard()))
+	page, err := reference.ConfigurationPage("../..", newCommand(genericiooptions.NewTestIOStreamsDiscard()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// collector takes traces as those of OpenTelemetry do.
+// collector accepts traces as an OpenTelemetry collector does.
 type collector struct {
 	*httptest.Server
 	mutex    sync.Mutex
@@ -45,10 +45,10 @@ func newCollector(t *testing.T) *collector {
 	return c
 }
 
-// await waits until so many spans have arrived.
+// await waits until count spans have arrived.
 func (c *collector) await(t *testing.T, count int) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, testkit.Patience, true, func(context.Context) (bool, error) {
 		c.mutex.Lock()
 		defer c.mutex.Unlock()
 		return len(c.spans) >= count, nil
@@ -98,7 +98,7 @@ subinstallations:
 - file: /inner.yaml
 `
 
-// spansOfATree are the kinds of its spans, each behind those of its parents.
+// spansOfATree are the kinds of its spans, each after those of its parents.
 var spansOfATree = func() []string {
 	const inner = "Installation/Installation/Execution"
 	return []string{
@@ -120,7 +120,7 @@ func indented(text string) string {
 	return "      " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n      ") + "\n"
 }
 
-// However many processes work on a job, its trace is one: each span has its parent, and times lie within those of the parent.
+// A job has one trace, however many processes work on it: each span has its parent, and lies within its parent's time.
 func TestAJobIsOneTrace(t *testing.T) {
 	collected := newCollector(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collected.URL)
@@ -149,7 +149,7 @@ func TestAJobIsOneTrace(t *testing.T) {
 			jobs[strings.ReplaceAll(root.Status.JobID, "-", "")] = root
 		}
 	}
-	collected.await(t, 2*len(spansOfATree)) // A process that is stopped as soon as a job has ended may not have heard of its end.
+	collected.await(t, 2*len(spansOfATree)) // A process that is stopped as soon as a job has finished may not have received its end.
 	for _, p := range processes {
 		p.stop(t)
 	}
@@ -203,7 +203,7 @@ func checkTrace(t *testing.T, spans []*tracepb.Span, root *landscaper.Installati
 	}
 }
 
-// A collector that does not answer costs nothing: jobs end, and so does the process.
+// A collector that does not answer has no effect: jobs finish, and the process ends.
 func TestACollectorThatIsDownHoldsNothingUp(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+testkit.FreeAddress(t))
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "50")
@@ -222,7 +222,7 @@ func TestACollectorThatIsDownHoldsNothingUp(t *testing.T) {
 func TestVariablesThatAreWrong(t *testing.T) {
 	for name, test := range map[string]struct{ variable, want string }{
 		"another exporter": {"OTEL_TRACES_EXPORTER=zipkin", `OTEL_TRACES_EXPORTER is "zipkin": set it to otlp or none`},
-		"another protocol": {"OTEL_EXPORTER_OTLP_PROTOCOL=grpc", `OTEL_EXPORTER_OTLP_PROTOCOL is "grpc": only http/protobuf is spoken`},
+		"another protocol": {"OTEL_EXPORTER_OTLP_PROTOCOL=grpc", `OTEL_EXPORTER_OTLP_PROTOCOL is "grpc": only http/protobuf is supported`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "--kubeconfig", testkit.Server(t).Kubeconfig())

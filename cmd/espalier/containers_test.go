@@ -22,10 +22,10 @@ import (
 	"espalier.dev/cmd/espalier/internal/nodetest"
 )
 
-// containerImage has both: espalier-container, and the program that deploy items run.
+// containerImage contains espalier-container and the program that the deploy items run.
 const containerImage = "espalier.local/container:1"
 
-// containerArchive builds it.
+// containerArchive builds the image containerImage.
 func containerArchive(t *testing.T) string {
 	t.Helper()
 	programs := map[string][]byte{}
@@ -50,7 +50,7 @@ func containerConfig(imports string) string {
 		`", importValues: ` + imports + `, blueprint: {inline: {filesystem: {blueprint.yaml: "kind: Blueprint"}}}}`
 }
 
-// exportsOf reads the exports of the only deploy item of an installation.
+// exportsOf reads the exports of the only deploy item of an execution's installation.
 func (u user) exportsOf(t *testing.T, execution string) map[string]any {
 	t.Helper()
 	item := u.mustRun(t, "kubectl", "get", "deployitems", "-n", "shop", "-l", "execution.landscaper.gardener.cloud/managed-by="+execution,
@@ -67,7 +67,7 @@ func (u user) exportsOf(t *testing.T, execution string) map[string]any {
 	return exports
 }
 
-// Images of deploy items run on a real node, are ended there, and leave nothing behind.
+// Images of deploy items run and end on a real node, and leave nothing behind.
 func TestContainersOnANode(t *testing.T) {
 	u := newUser(t)
 	t.Setenv("ESPALIER_NODE_PROGRAMS", nodetest.Programs(t))
@@ -119,7 +119,7 @@ func TestContainersOnANode(t *testing.T) {
 	nodetest.NothingLeft(t, before)
 }
 
-// checkConformance tries all rules for deployers, in a namespace in which nothing is left then.
+// checkConformance tries all rules for deployers, in a namespace that is empty afterwards.
 func (u user) checkConformance(t *testing.T) {
 	t.Helper()
 	u.mustRun(t, "kubectl", "create", "namespace", "contract")
@@ -157,7 +157,7 @@ func (u user) checkConformance(t *testing.T) {
 	})
 }
 
-// phases are those of all pods of container items.
+// phases returns the phases of all pods of container deploy items.
 func (u user) phases(t *testing.T) string {
 	t.Helper()
 	return u.mustRun(t, "kubectl", "get", "pods", "-n", "shop", "-l", "espalier.dev/deployer=container",

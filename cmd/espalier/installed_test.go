@@ -40,18 +40,18 @@ import (
 const (
 	system     = "espalier-system"
 	controller = "espalier-controller"
-	// podLimit is for whatever pods do, on a machine with many other things to do.
+	// podLimit bounds everything that pods do, on a machine that is busy with many other things.
 	podLimit = 10 * time.Minute
 
-	// older and newer are the versions that are installed one after the other.
+	// older and newer are the versions that are installed, in this order.
 	older, newer = "v0.0.1", "v0.0.2"
-	// upgradeFrom names the environment variable that may point at a checkout of the last release, to upgrade from that. Without it, the
-	// older version is this checkout with another number.
+	// upgradeFrom names the environment variable that may point at a checkout of the last release, to upgrade from it. Without it, the older
+	// version is this checkout with another version number.
 	upgradeFrom = "ESPALIER_UPGRADE_FROM"
 )
 
-// tenant is a namespace of users with a Target for itself, whose account may do no more than it needs to. The system enforces the
-// restricted standard for pods.
+// tenant is a namespace of users with a Target for the namespace itself, whose service account has only the rights that it needs. The
+// system enforces the restricted standard for pods.
 const tenant = `
 apiVersion: v1
 kind: Namespace
@@ -77,15 +77,15 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: deployer}
 subjects: [{kind: ServiceAccount, namespace: shop, name: deployer}]
 `
 
-// installed is a cluster with a node, in which the controllers run in pods of the images that a release has.
+// installed is a cluster with a node, in which the controllers run in pods of the images of a release.
 type installed struct {
 	user
 	*testkit.APIServer
 	release helmrelease.Release
 }
 
-// The chart installs on a real node; replicas take over from each other, upgrades lose nothing, and what users have stays when the
-// controllers go. The manifests do the same.
+// The chart installs on a real node; replicas take over from each other, upgrades lose nothing, and users' objects stay when the
+// controllers are removed. The manifests do the same.
 func TestEspalierInACluster(t *testing.T) {
 	before := nodetest.Traces(t)
 	cluster := nodetest.Start(t)
@@ -114,7 +114,7 @@ func TestEspalierInACluster(t *testing.T) {
 	nodetest.NothingLeft(t, before)
 }
 
-// importController builds the image of the controllers from a checkout, as a release has it, and gives it to the node.
+// importController builds the image of the controllers from a checkout, as for a release, and imports it into the node.
 func importController(t *testing.T, n *node.Node, checkout, version string) {
 	t.Helper()
 	built := time.Now()
@@ -145,7 +145,7 @@ func chartOf(t *testing.T, checkout, version string) []byte {
 	return packed
 }
 
-// espalier runs a command of ours, or of kubectl, in this cluster.
+// espalier runs a command of espalier, or of kubectl, in this cluster.
 func (i *installed) espalier(t *testing.T, args ...string) string {
 	t.Helper()
 	return i.mustRun(t, append(args, "--kubeconfig", i.Kubeconfig())...)
@@ -183,13 +183,13 @@ func (i *installed) installChart(t *testing.T, chart []byte) {
 spec: {type: landscaper.gardener.cloud/kubernetes-cluster, config: {selfConfig: {serviceAccount: {name: deployer}}}}}`)
 }
 
-// pods tells how the pods are doing, for messages.
+// pods describes the pods, for messages.
 func (i *installed) pods(t *testing.T) string {
 	t.Helper()
 	return i.espalier(t, "kubectl", "describe", "pods", "-n", system)
 }
 
-// checkReplicas wants two pods of a version that are ready, and definitions that are of the same version.
+// checkReplicas requires two ready pods of a version, and CRDs of the same version.
 func (i *installed) checkReplicas(t *testing.T, version string) {
 	t.Helper()
 	ready := 0
@@ -221,14 +221,14 @@ func (i *installed) checkReplicas(t *testing.T, version string) {
 	}
 }
 
-// checkAll runs our own check as soon as somebody works.
+// checkAll runs "espalier check" as soon as there is a leader.
 func (i *installed) checkAll(t *testing.T) {
 	t.Helper()
 	i.leaderOtherThan(t, "")
 	i.espalier(t, "check", "-A")
 }
 
-// controllers are the pods of the controllers.
+// controllers returns the pods of the controllers.
 func (i *installed) controllers(t *testing.T) []corev1.Pod {
 	t.Helper()
 	var pods corev1.PodList
@@ -285,7 +285,7 @@ func (i *installed) createInstallations(t *testing.T, names ...string) {
 	}
 }
 
-// leaderOtherThan waits until somebody else holds the lease than whoever is given, and returns who, and in which pod.
+// leaderOtherThan waits until the lease has a holder other than former, and returns its identity and its pod.
 func (i *installed) leaderOtherThan(t *testing.T, former string) (identity, pod string) {
 	t.Helper()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: manager.LeaseName}}
@@ -300,12 +300,12 @@ func (i *installed) leaderOtherThan(t *testing.T, former string) (identity, pod 
 	return identity, pod
 }
 
-// failOver kills the process that works. The other replica goes on, although the one that was killed is started again at once.
+// failOver kills the process that leads. The other replica continues, although the killed one restarts at once.
 func (i *installed) failOver(t *testing.T) {
 	t.Helper()
 	leases := testkit.Record(t, i.APIServer, system, testkit.Kinds(&coordinationv1.Lease{}))
 	leader, victim := i.leaderOtherThan(t, "")
-	for pod := victim; pod == victim; { // The victim itself may be first, though this is unlikely.
+	for pod := victim; pod == victim; { // The victim itself may come first, though this is unlikely.
 		if err := syscall.Kill(int(i.process(t, victim)), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
@@ -321,11 +321,14 @@ func (i *installed) failOver(t *testing.T) {
 	}, testkit.Within(podLimit))
 }
 
-// silence is the longest time between two times at which the lease was renewed.
+// silence returns the longest time between two renewals of the lease.
 func silence(leases testkit.History) time.Duration {
 	var longest time.Duration
 	var before time.Time
 	for _, revision := range leases {
+		if revision.Object.GetName() != manager.LeaseName {
+			continue
+		}
 		renewed, err := time.Parse(metav1.RFC3339Micro, revision.Field("spec.renewTime"))
 		if err != nil {
 			continue
@@ -338,7 +341,7 @@ func silence(leases testkit.History) time.Duration {
 	return longest
 }
 
-// upgrade replaces all pods. A process that is stopped in order hands over the lease, so that nobody waits for its end.
+// upgrade replaces all pods. A process that stops regularly hands over the lease, so nobody waits for it to expire.
 func (i *installed) upgrade(t *testing.T, chart []byte) {
 	t.Helper()
 	leases := testkit.Record(t, i.APIServer, system, testkit.Kinds(&coordinationv1.Lease{}))
@@ -361,7 +364,7 @@ func (i *installed) upgrade(t *testing.T, chart []byte) {
 	t.Logf("while the pods were replaced, nobody worked for %s at most", silence(history))
 }
 
-// uninstall removes the controllers, and nothing else.
+// uninstall removes only the controllers.
 func (i *installed) uninstall(t *testing.T, recorder *testkit.Recorder) {
 	t.Helper()
 	before := recorder.History()
@@ -375,7 +378,7 @@ func (i *installed) uninstall(t *testing.T, recorder *testkit.Recorder) {
 	i.checkUsers(t, "apples", "pears", "plums")
 }
 
-// checkGone waits until no controller is there any more.
+// checkGone waits until no controller is left.
 func (i *installed) checkGone(t *testing.T) {
 	t.Helper()
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: controller}}
@@ -388,7 +391,7 @@ func (i *installed) checkGone(t *testing.T) {
 	}
 }
 
-// checkUsers wants certain installations to be there, with what they have deployed, and no others.
+// checkUsers requires exactly the named installations, with what they have deployed.
 func (i *installed) checkUsers(t *testing.T, names ...string) {
 	t.Helper()
 	var list landscaper.InstallationList
@@ -411,7 +414,7 @@ func (i *installed) checkUsers(t *testing.T, names ...string) {
 	}
 }
 
-// installManifests installs the controllers once more, in the other way, and they go on: with what was deleted meanwhile, too.
+// installManifests installs the controllers again, from the manifests, and they continue: they also finish what was deleted meanwhile.
 func (i *installed) installManifests(t *testing.T) {
 	t.Helper()
 	files, err := manifest.Kustomizations(os.DirFS("../../config"), newer)

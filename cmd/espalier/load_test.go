@@ -27,13 +27,13 @@ import (
 )
 
 const (
-	// jobLimit is for one job, also if nobody works for the time of a lease.
+	// jobLimit bounds one job, even if there is no leader until a lease expires.
 	jobLimit = 10 * time.Minute
-	// pace is how often each installation starts a job, if the one before has ended.
+	// pace is how often each installation starts a job, if the previous one has finished.
 	pace = 250 * time.Millisecond
 )
 
-// counting deploys a ConfigMap of the name of the installation, with the number that the installation maps.
+// counting deploys a ConfigMap with the name of the installation and the number that the installation maps.
 const counting = `apiVersion: landscaper.gardener.cloud/v1alpha1
 kind: Blueprint
 imports:
@@ -59,18 +59,18 @@ deployExecutions:
                   data: {round: "{{ .imports.round }}"}
 `
 
-// load runs jobs of some installations, one after the other of each. Every job has the next number to deploy.
+// load runs jobs of several installations, one at a time for each. Every job deploys the next number.
 type load struct {
 	client   client.Client
 	recorder *testkit.Recorder
-	rounds   map[string]*atomic.Int64 // how many have ended, by installation
+	rounds   map[string]*atomic.Int64 // how many have finished, by installation
 
 	stopping chan struct{}
 	group    *errgroup.Group
 	running  context.Context // ends early if a job fails
 }
 
-// startLoad begins with the first round of each installation.
+// startLoad starts the first round of each installation.
 func startLoad(t *testing.T, server *testkit.APIServer, names ...string) *load {
 	t.Helper()
 	l := &load{client: server.Client(), rounds: map[string]*atomic.Int64{}, stopping: make(chan struct{})}
@@ -121,11 +121,11 @@ func (l *load) round(ctx context.Context, name string, number int64) error {
 	return nil
 }
 
-// another waits until each installation has ended a job that was started after the call.
+// another waits until each installation has finished a job that was started after the call.
 func (l *load) another(t *testing.T) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(l.rounds)) {
-		// The next one to end may be under way already.
+		// The next one to finish may already be running.
 		enough := l.rounds[name].Load() + 2
 		err := wait.PollUntilContextTimeout(l.running, pace, jobLimit, true, func(context.Context) (bool, error) {
 			return l.rounds[name].Load() >= enough, nil
@@ -141,7 +141,7 @@ func (l *load) stop() error {
 	return l.group.Wait()
 }
 
-// checkNothingLost ends the load. Each job that was asked for has begun once, ended once and deployed once, and in that order.
+// checkNothingLost ends the load. Each requested job has started once, deployed once and finished once, in the order of the requests.
 func (l *load) checkNothingLost(t *testing.T) {
 	t.Helper()
 	if err := l.stop(); err != nil {
@@ -183,7 +183,7 @@ func (l *load) checkNothingLost(t *testing.T) {
 	t.Logf("%d jobs were asked for", all)
 }
 
-// values are those that a field has had, one after the other, without the times when it had none.
+// values returns the consecutive values of a field, without the times when it had none.
 func values(history testkit.History, field string) []string {
 	return slices.DeleteFunc(history.Transitions(field), func(value string) bool { return value == "" })
 }

@@ -10,7 +10,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-	// The image has no files beside the program; where the system has certificates of authorities, those count.
+	// The image contains only the program; where the system has CA certificates, those count.
 	_ "golang.org/x/crypto/x509roots/fallback"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -33,7 +33,7 @@ import (
 func main() {
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	env := cli.NewEnvironment(streams)
-	if !cli.IsPlugin(os.Args[0]) { // Who calls kubectl means the cluster that kubectl means.
+	if !cli.IsPlugin(os.Args[0]) { // A plugin uses the cluster that kubectl uses.
 		env.OwnKubeconfig = kubectl.OwnKubeconfig
 	}
 	root := newRoot(env)
@@ -41,7 +41,7 @@ func main() {
 	os.Exit(cli.Run(context.Background(), root))
 }
 
-// newRoot returns the command with all others below it.
+// newRoot returns the root command with all its subcommands.
 func newRoot(env cli.Environment) *cobra.Command {
 	inspectors := map[lsv1alpha1.DeployItemType]offline.Inspector{lsv1alpha1.DeployItemTypeHelm: helm.Preview}
 	env.Inspectors = inspectors
@@ -51,6 +51,6 @@ func newRoot(env cli.Environment) *cobra.Command {
 	root := cli.NewRoot(env.IOStreams, up.New(env.IOStreams))
 	root.AddCommand(commands.All(env)...)
 	root.AddCommand(render.New(env, inspectors), blueprint.New(env), component.New(env), kubectl.New(env.IOStreams))
-	root.AddCommand(version.New(env.IOStreams, kubeversion.Version))
+	root.AddCommand(version.New(env, kubeversion.Version))
 	return root
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -26,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"espalier.dev/cmd/espalier/internal/kubeversion"
+	"espalier.dev/internal/testkit"
 )
 
 // runMain makes this test binary behave as espalier itself.
@@ -39,11 +41,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// user is somebody with a home directory and nothing in it.
+// user is a user with an empty home directory.
 type user struct {
 	home string
 	temp string
-	// env are variables of his own.
+	// env is additional environment variables.
 	env []string
 }
 
@@ -64,7 +66,7 @@ func (u user) command(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run executes espalier to its end.
+// run executes espalier and waits for its end.
 func (u user) run(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errOut bytes.Buffer
@@ -78,7 +80,7 @@ func (u user) run(t *testing.T, args ...string) (code int, stdout, stderr string
 	return cmd.ProcessState.ExitCode(), out.String(), errOut.String()
 }
 
-// mustRun executes espalier and wants it to succeed.
+// mustRun executes espalier, which must succeed.
 func (u user) mustRun(t *testing.T, args ...string) (stdout string) {
 	t.Helper()
 	code, stdout, stderr := u.run(t, args...)
@@ -96,7 +98,7 @@ type instance struct {
 	stderr *bufio.Scanner
 }
 
-// up returns when espalier has printed all it has to say.
+// up returns when espalier has printed its whole summary.
 func (u user) up(t *testing.T, args ...string) *instance {
 	t.Helper()
 	i := &instance{cmd: u.command(t, append([]string{"up"}, args...)...), facts: map[string]string{}}
@@ -122,10 +124,10 @@ func (u user) up(t *testing.T, args ...string) *instance {
 	return i
 }
 
-// rest waits for the end and returns what is left of the output.
+// rest waits for the end and returns the remaining output.
 func (i *instance) rest(t *testing.T) string {
 	t.Helper()
-	timer := time.AfterFunc(time.Minute, func() { _ = i.cmd.Process.Kill() }) // if it hangs
+	timer := time.AfterFunc(testkit.Patience, func() { _ = i.cmd.Process.Kill() }) // if it hangs
 	defer timer.Stop()
 	var lines []string
 	for _, scanner := range []*bufio.Scanner{i.stdout, i.stderr} {
@@ -148,7 +150,7 @@ func (i *instance) signal(t *testing.T, signal os.Signal) {
 	}
 }
 
-// stop ends the instance in the regular way.
+// stop ends the instance regularly.
 func (i *instance) stop(t *testing.T, signal os.Signal) {
 	t.Helper()
 	i.signal(t, signal)
@@ -161,7 +163,7 @@ func (i *instance) stop(t *testing.T, signal os.Signal) {
 	}
 }
 
-// Whoever closes the terminal ends espalier like anybody else, and leaves nothing half done.
+// A closed terminal ends espalier regularly, and leaves nothing half done.
 func TestUpEndsInOrderWhenItsTerminalIsGone(t *testing.T) {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -209,7 +211,7 @@ func TestUp(t *testing.T) {
 		}
 	})
 	t.Run("runs the controllers", func(t *testing.T) {
-		u.mustRun(t, "kubectl", "wait", "--for=create", "--timeout=60s", "-n", "hello", "contexts/default")
+		u.mustRun(t, "kubectl", "wait", "--for=create", "--timeout=6m", "-n", "hello", "contexts/default")
 	})
 	t.Run("creates the example", func(t *testing.T) {
 		u.mustRun(t, "kubectl", "get", "-n", "hello", "installation/hello", "target/here", "dataobject/whom-to-greet")
@@ -271,10 +273,10 @@ func TestUp(t *testing.T) {
 		if err := os.WriteFile(file, []byte(forgedRequest), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		// The API server takes a moment to take the policy up.
-		err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) {
+		// The API server takes a moment to load the policy.
+		err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, testkit.Patience, true, func(context.Context) (bool, error) {
 			code, _, stderr := u.run(t, "kubectl", "create", "-f", file, "--dry-run=server")
-			return code != 0 && strings.Contains(stderr, "a request has to name the user who makes it"), nil
+			return code != 0 && strings.Contains(stderr, "a request must name the user who makes it"), nil
 		})
 		if err != nil {
 			t.Errorf("whoever may change a pipeline can approve in the name of others: %v", err)
@@ -282,8 +284,8 @@ func TestUp(t *testing.T) {
 	})
 	t.Run("removes deleted namespaces", func(t *testing.T) {
 		u.mustRun(t, "kubectl", "create", "namespace", "doomed")
-		u.mustRun(t, "kubectl", "wait", "--for=create", "--timeout=60s", "-n", "doomed", "contexts/default")
-		u.mustRun(t, "kubectl", "delete", "namespace", "doomed", "--timeout=60s")
+		u.mustRun(t, "kubectl", "wait", "--for=create", "--timeout=6m", "-n", "doomed", "contexts/default")
+		u.mustRun(t, "kubectl", "delete", "namespace", "doomed", "--timeout=6m")
 	})
 	u.mustRun(t, "kubectl", "create", "configmap", "kept", "--from-literal=a=b")
 	u.mustRun(t, "kubectl", "delete", "-n", "hello", "dataobject/whom-to-greet")
@@ -311,7 +313,7 @@ func TestUp(t *testing.T) {
 	}
 }
 
-// forgedRequest is a pipeline with the decision of somebody who has not made it.
+// forgedRequest is a pipeline with a decision in the name of a user who has not made it.
 const forgedRequest = `apiVersion: pipelines.weave.works/v1alpha1
 kind: Pipeline
 metadata:
@@ -329,7 +331,7 @@ spec:
     targets: [{namespace: production}]
 `
 
-// collector takes traces as those of OpenTelemetry do, and keeps them as they come.
+// collector accepts traces as an OpenTelemetry collector does, and keeps them unparsed.
 type collector struct {
 	*httptest.Server
 	mutex sync.Mutex
@@ -343,7 +345,7 @@ func newCollector(t *testing.T) *collector {
 		c.mutex.Lock()
 		defer c.mutex.Unlock()
 		if r.URL.Path == "/v1/traces" {
-			_, _ = c.taken.ReadFrom(r.Body) // What is missing is found out in the end.
+			_, _ = c.taken.ReadFrom(r.Body) // A truncated body shows in the final check.
 		}
 	}))
 	t.Cleanup(c.Close)
@@ -370,7 +372,7 @@ func fetch(t *testing.T, url string) string {
 	return string(page)
 }
 
-// firstDocument opens the web UI by its address, as a browser does, and returns what the overview shows first.
+// firstDocument opens the web UI by its address, as a browser does, and returns the first document of the overview.
 func firstDocument(t *testing.T, address string) string {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -427,7 +429,7 @@ func TestUpEphemeral(t *testing.T) {
 		t.Errorf("it suggests: %s", i.facts["Try"])
 	}
 	u.mustRun(t, "kubectl", "--kubeconfig", kubeconfig, "get", "installations")
-	u.mustRun(t, "kubectl", "--kubeconfig", kubeconfig, "wait", "--for=create", "contexts.landscaper.gardener.cloud/default", "--timeout=60s")
+	u.mustRun(t, "kubectl", "--kubeconfig", kubeconfig, "wait", "--for=create", "contexts.landscaper.gardener.cloud/default", "--timeout=6m")
 	u.mustRun(t, "reconcile", "--kubeconfig", kubeconfig, "hello", "-n", "hello", "--wait")
 	if page := fetch(t, "http://"+approvals+"/"); i.facts["Approvals"] != approvals || page == "" {
 		t.Errorf("approvals are at %q, where %q is said", i.facts["Approvals"], page)
@@ -446,7 +448,7 @@ func TestUpEphemeral(t *testing.T) {
 	if !strings.Contains(rest, "Created the default Context") {
 		t.Errorf("the log of the controllers is missing:\n%s", rest)
 	}
-	if err := os.RemoveAll(filepath.Join(u.home, ".kube")); err != nil { // what kubectl remembers
+	if err := os.RemoveAll(filepath.Join(u.home, ".kube")); err != nil { // the cache of kubectl
 		t.Fatal(err)
 	}
 	for _, dir := range []string{u.home, u.temp} {
@@ -460,7 +462,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	u := newUser(t)
 	i := u.up(t, "--ephemeral", "--ui-addr", "127.0.0.1:0")
 	t.Cleanup(func() { _ = i.cmd.Process.Kill() })
-	// A request that never ends keeps the web UI from stopping for some seconds.
+	// A request that never ends delays the shutdown of the web UI by some seconds.
 	address, _, _ := strings.Cut(strings.TrimPrefix(i.facts["Web UI"], "http://"), "/")
 	connection, err := net.Dial("tcp", address)
 	if err != nil {
@@ -497,11 +499,15 @@ func TestUpRefuses(t *testing.T) {
 		want string
 		env  []string
 	}{
-		"another exporter":      {nil, `OTEL_TRACES_EXPORTER is "zipkin": set it to otlp or none`, []string{"OTEL_TRACES_EXPORTER=zipkin"}},
-		"a taken port":          {[]string{"--port", port}, "port " + port + " on 127.0.0.1 is in use", nil},
-		"a taken web UI":        {[]string{"--ui-addr", taken.Addr().String()}, "--ui-addr: listen tcp " + taken.Addr().String(), nil},
-		"somebody's directory":  {[]string{"--data-dir", filepath.Dir(os.Args[0])}, "not an espalier data directory", nil},
-		"an unknown example":    {[]string{"--example", "nope"}, `unknown example "nope": known examples are chart, hello`, nil},
+		"another exporter":     {nil, `OTEL_TRACES_EXPORTER is "zipkin": set it to otlp or none`, []string{"OTEL_TRACES_EXPORTER=zipkin"}},
+		"a taken port":         {[]string{"--port", port}, "port " + port + " on 127.0.0.1 is in use", nil},
+		"a taken web UI":       {[]string{"--ui-addr", taken.Addr().String()}, "--ui-addr: listen tcp " + taken.Addr().String(), nil},
+		"somebody's directory": {[]string{"--data-dir", filepath.Dir(os.Args[0])}, "not an espalier data directory", nil},
+		"an unknown example":   {[]string{"--example", "nope"}, `unknown example "nope": known examples are chart, gitops, hello`, nil},
+		"no Gitea for an example": {
+			[]string{"--example", "gitops"}, "--example gitops: there is no Gitea: put gitea on the PATH, name it with --gitea PATH or ESPALIER_GITEA",
+			[]string{"PATH=" + t.TempDir()},
+		},
 		"a contradiction":       {[]string{"--ephemeral", "--data-dir", "x"}, "use one of them", nil},
 		"an unknown flag":       {[]string{"--nope"}, "unknown flag: --nope\nSee 'espalier up --help'", nil},
 		"an argument":           {[]string{"now"}, `unknown command "now"`, nil},
@@ -524,14 +530,18 @@ func TestUpRefuses(t *testing.T) {
 	}
 }
 
+// freeAddress returns an address with a port that nobody gets by chance: Linux gives those from 32768 on to programs that take any.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		address := fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(20000))
+		if listener, err := net.Listen("tcp", address); err == nil {
+			_ = listener.Close()
+			return address
+		}
 	}
-	defer listener.Close()
-	return listener.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
 
 func TestVersion(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"espalier.dev/internal/archive"
 )
 
-// place is where the workloads of the tests are, with rights to make them.
+// place is the namespace for the workloads of the tests, with the rights to create them.
 const place = `
 apiVersion: v1
 kind: Namespace
@@ -43,7 +43,7 @@ spec:
   config: {selfConfig: {serviceAccount: {name: deployer}}}
 `
 
-// installation deploys one item, whose type and configuration are given.
+// installation deploys one deploy item with the given type and configuration.
 const installation = `
 ---
 apiVersion: landscaper.gardener.cloud/v1alpha1
@@ -79,7 +79,7 @@ const workloads = `{apiVersion: manifest.deployer.landscaper.gardener.cloud/v1al
 	`{policy: manage, manifest: {apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: ask}, spec: {template: {spec: {` +
 	`restartPolicy: Never, containers: [{name: ask, image: IMAGE, args: [fetch, "http://web.shop"]}]}}}}}]}`
 
-// chart has a Deployment, a Job before it and one behind it that asks it, a password that it makes up, and a test that does what the values
+// chart has a Deployment, a Job before it, one after it that sends it a request, a generated password, and a test that does what the values
 // say.
 var chart = map[string]string{
 	"Chart.yaml":  "{apiVersion: v2, name: store, version: 1.0.0, kubeVersion: \">=1.30.0-0\"}",
@@ -122,7 +122,7 @@ metadata: {name: store}
 stringData: {password: "{{ sha256sum .Values.with }}"}
 `}
 
-// chartConfig is the configuration of an item that installs the chart.
+// chartConfig returns the configuration of a deploy item that installs the chart.
 func chartConfig(t *testing.T, more string) string {
 	t.Helper()
 	files := archive.Files{}
@@ -140,7 +140,7 @@ func chartConfig(t *testing.T, more string) string {
 		`chart: {archive: {raw: ` + base64.StdEncoding.EncodeToString(packed) + `}}` + more + `}`
 }
 
-// install writes an installation into the cluster and runs a job of it to its end.
+// install writes an installation into the cluster, starts a job of it and waits until it finishes.
 func (u user) install(t *testing.T, name, kind, config string) {
 	t.Helper()
 	u.write(t, name, kind, config)
@@ -159,7 +159,7 @@ func (u user) write(t *testing.T, name, kind, config string) {
 	u.mustRun(t, "kubectl", "apply", "-f", file)
 }
 
-// What deployers call ready on a real node has run there.
+// Workloads that deployers report as ready have run on the real node.
 func TestWorkloadsOnANode(t *testing.T) {
 	u := newUser(t)
 	t.Setenv("ESPALIER_NODE_PROGRAMS", nodetest.Programs(t))
@@ -220,7 +220,7 @@ func (u user) checkChartTests(t *testing.T) {
 	code, out, errOut := u.run(t, "reconcile", "chart", "-n", "shop", "--wait", "--timeout", "10m")
 	said := out + errOut + u.mustRun(t, "kubectl", "get", "deployitems", "-n", "shop", "-o", "jsonpath={.items[*].status.lastError.message}")
 	for _, want := range []string{
-		"the test Pod shop/test (store/templates/all.yaml) has failed", "container main ended with exit code 1", "as told: [<masked> <masked>]",
+		"the test Pod shop/test (store/templates/all.yaml) failed", "container main ended with exit code 1", "as told: [<masked> <masked>]",
 	} {
 		if code != 2 || !strings.Contains(said, want) {
 			t.Errorf("exit code %d, and %q is not said: %s", code, want, said)
@@ -237,7 +237,7 @@ func (u user) checkChartTests(t *testing.T) {
 	}
 }
 
-// A start that fails when the node runs already ends the node.
+// A start that fails when the node already runs ends the node.
 func TestANodeWithAnImageThatIsNoneIsEnded(t *testing.T) {
 	u := newUser(t)
 	t.Setenv("ESPALIER_NODE_PROGRAMS", nodetest.Programs(t))

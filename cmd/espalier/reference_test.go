@@ -7,9 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"espalier.dev/internal/cli"
@@ -17,11 +19,15 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// The page lists all commands with their flags, and what other pages of the reference tell people to run exists.
+// The page lists all commands with their flags, and all commands that other pages of the reference show exist.
 func TestTheReferenceOfCommands(t *testing.T) {
 	root := newRoot(cli.NewEnvironment(genericiooptions.NewTestIOStreamsDiscard()))
 	docs := filepath.Join("..", "..", "docs", "reference")
-	page, err := reference.CommandsPage(filepath.Join("..", ".."), root)
+	var exits []reference.ExitCodes
+	for _, e := range cli.AllExitCodes() {
+		exits = append(exits, reference.ExitCodes(e))
+	}
+	page, err := reference.CommandsPage(root, exits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,5 +49,105 @@ func TestTheReferenceOfCommands(t *testing.T) {
 	}
 	if named < 10 {
 		t.Errorf("the pages name %d commands", named)
+	}
+}
+
+// wholeTree returns the root command with everything below it that users can run.
+func wholeTree() (*cobra.Command, []*cobra.Command) {
+	root := newRoot(cli.NewEnvironment(genericiooptions.NewTestIOStreamsDiscard()))
+	root.InitDefaultCompletionCmd()
+	var all func(*cobra.Command) []*cobra.Command
+	all = func(of *cobra.Command) (found []*cobra.Command) {
+		for _, command := range of.Commands() {
+			if !command.Hidden && command.Name() != "help" {
+				found = append(append(found, command), all(command)...)
+			}
+		}
+		return found
+	}
+	return root, all(root)
+}
+
+// Every command has a section, including those that only this program has. One section describes the scripts for all shells.
+func TestEveryCommandHasASection(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "cli.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, all := wholeTree()
+	for _, command := range all {
+		title := strings.TrimPrefix(command.CommandPath(), "espalier ")
+		if command.Parent().Name() == "completion" {
+			title = "completion"
+		}
+		if !strings.Contains(string(page), "\n## `espalier "+title+"`\n") {
+			t.Errorf("docs/cli.md has no section on %s", command.CommandPath())
+		}
+	}
+	if len(all) < 50 {
+		t.Errorf("the program has %d commands", len(all))
+	}
+}
+
+var (
+	codesInHelp = regexp.MustCompile(`(?s)Exit codes: .*?(?:\n\n|$)`)
+	codeInHelp  = regexp.MustCompile(`\b[0-9]+\b`)
+)
+
+// The table of exit codes and the help of each command name the same codes. A command whose help has the text that many share may end with
+// fewer. Ctrl-C ends any command, so not every help names its code.
+func TestTheTableOfExitCodesAgreesWithTheHelp(t *testing.T) {
+	root, all := wholeTree()
+	rows, others := map[*cobra.Command]map[int]string{}, map[int]string(nil)
+	for _, e := range cli.AllExitCodes() {
+		if len(e.Commands) == 0 {
+			others = e.Meanings
+		}
+		for _, name := range e.Commands {
+			path, flag, depends := strings.Cut(name, " --")
+			command, rest, err := root.Find(strings.Fields(path))
+			if err != nil || command == root || len(rest) > 0 || depends && command.Flags().Lookup(flag) == nil {
+				t.Errorf("the table names %s, which does not exist: %v", name, err)
+			} else if !depends {
+				rows[command] = e.Meanings
+			}
+		}
+	}
+	for _, command := range all {
+		row, named := others, false
+		for c := command; c != nil && !named; c = c.Parent() {
+			if own, found := rows[c]; found {
+				row, named = own, true
+			}
+		}
+		if !command.HasSubCommands() {
+			compareCodes(t, command, row, named)
+		}
+	}
+}
+
+func compareCodes(t *testing.T, command *cobra.Command, row map[int]string, named bool) {
+	t.Helper()
+	inHelp := map[int]bool{}
+	for _, text := range codeInHelp.FindAllString(codesInHelp.FindString(command.Long), -1) {
+		number, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inHelp[number] = true
+	}
+	shared := strings.Contains(command.Long, cli.ExitCodesHelp)
+	if !shared && !named {
+		t.Errorf("%s has its own exit codes, and the table does not name it", command.CommandPath())
+	}
+	for number := range row {
+		if len(inHelp) > 0 && !inHelp[number] && number != cli.ExitDetached {
+			t.Errorf("the table names code %d of %s, its help does not", number, command.CommandPath())
+		}
+	}
+	for number := range inHelp {
+		if row[number] == "" && !shared {
+			t.Errorf("the help of %s names code %d, the table does not", command.CommandPath(), number)
+		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 //go:embed approvals.yaml
 var approvals string
 
-// Approvals returns the policy by which who may decide on promotions is a right of its own, and its binding.
+// Approvals returns the policy that makes deciding on promotions a separate right, and its binding.
 func Approvals() (*admissionv1.ValidatingAdmissionPolicy, *admissionv1.ValidatingAdmissionPolicyBinding, error) {
 	policy, binding := &admissionv1.ValidatingAdmissionPolicy{}, &admissionv1.ValidatingAdmissionPolicyBinding{}
 	first, second, found := strings.Cut(approvals, "\n---\n")

@@ -94,7 +94,7 @@ func (w *world) inForce() {
 			PolicyName: meta.Name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
 		}})
 	last := w.line("last", nil)
-	err := wait.PollUntilContextTimeout(w.Context(), 100*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(w.Context(), 100*time.Millisecond, testkit.Patience, true, func(ctx context.Context) (bool, error) {
 		return apierrors.IsForbidden(w.Client().Create(ctx, last.DeepCopy(), client.DryRunAll)), nil
 	})
 	if err != nil {
@@ -102,7 +102,7 @@ func (w *world) inForce() {
 	}
 	forged := w.line("forged", request("approve", "nobody"))
 	err = w.Client().Create(w.Context(), forged, client.DryRunAll)
-	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "a request has to name") {
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "a request must name") {
 		w.Fatalf("the policy is in force and lets a request in the name of somebody else pass, or refuses it for another reason: %v", err)
 	}
 }
@@ -153,17 +153,17 @@ func TestWhoMayDecide(t *testing.T) {
 		patch  string
 		denied string // a part of the message; empty if it is allowed
 	}{
-		"an approver":                         {"ann", nil, annotations(map[string]any{requestName: ofAnn[requestName], requesterName: "ann"}), ""},
-		"who has no right":                    {"eve", nil, annotations(map[string]any{requestName: "{}", requesterName: "eve"}), "user eve lacks the right"},
-		"the controller":                      {"runner", nil, annotations(map[string]any{requestName: "{}", requesterName: "runner"}), "runner lacks the right"},
-		"another's name":                      {"bob", nil, annotations(map[string]any{requestName: ofAnn[requestName], requesterName: "ann"}), "to bob"},
-		"no name":                             {"bob", nil, annotations(map[string]any{requestName: ofAnn[requestName]}), "set the annotation " + requesterName + " to bob"},
-		"a request that is there, anew":       {"bob", ofAnn, annotations(map[string]any{requestName: "{}"}), "to bob"},
-		"a request that is there, taken over": {"bob", ofAnn, annotations(map[string]any{requesterName: "bob"}), ""},
-		"one's own in the name of another":    {"ann", ofAnn, annotations(map[string]any{requesterName: "bob"}), "to ann"},
-		"the name alone, without the right":   {"eve", ofAnn, annotations(map[string]any{requesterName: "eve"}), "eve lacks the right"},
-		"the name taken away":                 {"bob", ofAnn, annotations(map[string]any{requesterName: nil}), "set the annotation"},
-		"withdrawn":                           {"eve", ofAnn, annotations(map[string]any{requestName: nil}), ""},
+		"an approver":                       {"ann", nil, annotations(map[string]any{requestName: ofAnn[requestName], requesterName: "ann"}), ""},
+		"who has no right":                  {"eve", nil, annotations(map[string]any{requestName: "{}", requesterName: "eve"}), "user eve lacks the right"},
+		"the controller":                    {"runner", nil, annotations(map[string]any{requestName: "{}", requesterName: "runner"}), "runner lacks the right"},
+		"another's name":                    {"bob", nil, annotations(map[string]any{requestName: ofAnn[requestName], requesterName: "ann"}), "to bob"},
+		"no name":                           {"bob", nil, annotations(map[string]any{requestName: ofAnn[requestName]}), "set the annotation " + requesterName + " to bob"},
+		"an existing request, again":        {"bob", ofAnn, annotations(map[string]any{requestName: "{}"}), "to bob"},
+		"an existing request, taken over":   {"bob", ofAnn, annotations(map[string]any{requesterName: "bob"}), ""},
+		"one's own in the name of another":  {"ann", ofAnn, annotations(map[string]any{requesterName: "bob"}), "to ann"},
+		"the name alone, without the right": {"eve", ofAnn, annotations(map[string]any{requesterName: "eve"}), "eve lacks the right"},
+		"the name taken away":               {"bob", ofAnn, annotations(map[string]any{requesterName: nil}), "set the annotation"},
+		"withdrawn":                         {"eve", ofAnn, annotations(map[string]any{requestName: nil}), ""},
 		"answered": {
 			"runner", ofAnn,
 			annotations(map[string]any{requestName: nil, requesterName: nil}), "",
@@ -175,7 +175,7 @@ func TestWhoMayDecide(t *testing.T) {
 		"both, by an approver":               {"ann", nil, `{"metadata": {"annotations": {"a": "b"}}, "spec": {"suspend": true}}`, "not change the spec"},
 		"a request of another environment":   {"eve", ofAnn, annotations(map[string]any{pipeline.RequestAnnotationPrefix + "other": "{}"}), "eve lacks"},
 		"finalizers, by the controller":      {"runner", ofAnn, `{"metadata": {"finalizers": ["pipelines.espalier.dev/pull-requests"]}}`, ""},
-		"a request without name, by nobody":  {"eve", nil, annotations(map[string]any{pipeline.RequestAnnotationPrefix + "a": ""}), "eve lacks"},
+		"a request without name":             {"eve", nil, annotations(map[string]any{pipeline.RequestAnnotationPrefix + "a": ""}), "eve lacks"},
 		"a requester without any request":    {"eve", nil, annotations(map[string]any{requesterName: "ann"}), ""},
 		"a request beside that of an author": {"ann", ofAnn, annotations(map[string]any{requestName: "{}"}), ""},
 	} {

@@ -131,17 +131,17 @@ var installationImports = map[string]admission{
 	"data: empty name": {imports(`data: [{name: "", dataRef: d}]`), "spec.imports.data[0].name: Invalid value"},
 	"data: same name twice": {
 		imports("data: [{name: a, dataRef: d}, {name: a, dataRef: e}]"),
-		"insert failed: key a already exists evaluating rule: each import needs a name of its own",
+		"insert failed: key a already exists evaluating rule: names of imports must be unique",
 	},
 	"same source twice": {imports("data: [{name: a, dataRef: d}, {name: b, dataRef: d}]"), accepted},
 	"data and target with the same name": {
 		imports("data: [{name: b, dataRef: d}, {name: a, dataRef: d}], targets: [{name: c, target: t}, {name: a, target: t}]"),
-		"insert failed: key a already exists evaluating rule: each import needs a name of its own: rename the data or target imports that share one",
+		"insert failed: key a already exists evaluating rule: names of imports must be unique: rename the data or target imports that share one",
 	},
 	"data and target": {imports("data: [{name: a, dataRef: d}], targets: [{name: b, target: t}]"), accepted},
 	"targets: same name twice": {
 		imports("targets: [{name: a, target: t}, {name: a, target: u}]"),
-		"insert failed: key a already exists evaluating rule: each import needs a name of its own",
+		"insert failed: key a already exists evaluating rule: names of imports must be unique",
 	},
 	"targets: empty name": {imports(`targets: [{name: "", target: t}]`), "spec.imports.targets[0].name: Invalid value"},
 	"targets: no source": {
@@ -180,13 +180,13 @@ var installationExports = map[string]admission{
 	"data and targets": {exports("data: [{name: a, dataRef: d}], targets: [{name: a, target: t}]"), accepted},
 	"data: same name twice": {
 		exports("data: [{name: a, dataRef: d}, {name: a, dataRef: e}]"),
-		"key a already exists evaluating rule: each export needs a name of its own",
+		"key a already exists evaluating rule: names of exports must be unique",
 	},
 	"data: empty name":      {exports(`data: [{name: "", dataRef: d}]`), "spec.exports.data[0].name: Invalid value"},
 	"data: empty reference": {exports(`data: [{name: a, dataRef: ""}]`), "spec.exports.data[0].dataRef: Invalid value"},
 	"targets: same name twice": {
 		exports("targets: [{name: a, target: t}, {name: a, target: u}]"),
-		"key a already exists evaluating rule: each export needs a name of its own",
+		"key a already exists evaluating rule: names of exports must be unique",
 	},
 	"targets: empty name":         {exports(`targets: [{name: "", target: t}]`), "spec.exports.targets[0].name: Invalid value"},
 	"targets: empty reference":    {exports(`targets: [{name: a, target: ""}]`), "spec.exports.targets[0].target: Invalid value"},
@@ -245,11 +245,11 @@ var executions = map[string]admission{
 	}, // for the controller to find
 	"unknown dependency": {
 		execution(item("a", ", dependsOn: [b]")),
-		"spec.deployItems: Invalid value: each deploy item needs a name of its own, and dependsOn must name deploy items of the list",
+		"spec.deployItems: Invalid value: names of deploy items must be unique, and dependsOn must name deploy items of the list",
 	},
 	"same name twice": {
 		execution(item("a", "") + "," + item("a", "")),
-		"key a already exists evaluating rule: each deploy item needs a name of its own",
+		"key a already exists evaluating rule: names of deploy items must be unique",
 	},
 	"empty name": {execution(item(`""`, "")), "spec.deployItems[0].name: Invalid value"},
 	"empty type": {
@@ -436,7 +436,7 @@ var pipelines = map[string]admission{
 	"an approver who is two, below":        {pipeline("K", approved("{approvers: [{user: ann, key: k}]}"), ""), oneApprover},
 	"an approver who is nobody":            {pipeline("K", "", approved("{approvers: [{}]}")), oneApprover},
 	"an approver without a name":           {pipeline("K", "", approved(`{approvers: [{user: ""}]}`)), "approvers[0].user: Invalid value"},
-	"a quorum of nobody":                   {pipeline("K", "", approved("{quorum: 0}")), "spec.promotion.approval.quorum: Invalid value"},
+	"a quorum of zero":                     {pipeline("K", "", approved("{quorum: 0}")), "spec.promotion.approval.quorum: Invalid value"},
 	"a quorum of too many":                 {pipeline("K", "", approved("{quorum: 21}")), "spec.promotion.approval.quorum: Invalid value"},
 	"no strategy, no environment, no spec": {"{apiVersion: pipelines.weave.works/v1alpha1, kind: Pipeline, metadata: {name: p}}", accepted},
 }

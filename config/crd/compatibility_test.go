@@ -31,9 +31,9 @@ var allowed = map[string]map[string][]string{
 			"spec.imports.targets[]: rule: set exactly one of target, targets, targetListRef, targetMap and targetMapRef",
 		},
 		"admission wants unique names": {
-			"spec.imports: rule: each import needs a name of its own: rename the data or target imports that share one",
-			"spec.exports.data: rule: each export needs a name of its own: rename or remove the ones that share one",
-			"spec.exports.targets: rule: each export needs a name of its own: rename or remove the ones that share one",
+			"spec.imports: rule: names of imports must be unique: rename the data or target imports that share one",
+			"spec.exports.data: rule: names of exports must be unique: rename or remove the ones that share one",
+			"spec.exports.targets: rule: names of exports must be unique: rename or remove the ones that share one",
 		},
 		"admission wants names that are not empty": {
 			"spec.imports.data[].name: minLength: 1",
@@ -62,7 +62,7 @@ var allowed = map[string]map[string][]string{
 			"spec.automaticReconcile.failedReconcile.interval: rule: must be a duration such as 90s, 10m or 1h30m, or none for no limit",
 			"spec.automaticReconcile.succeededReconcile.interval: rule: must be a duration such as 90s, 10m or 1h30m, or none for no limit",
 		},
-		"the rules above need a bound; nobody writes a schedule or a duration as long": {
+		"the rules above need a bound; no real schedule or duration is as long": {
 			"spec.automaticReconcile.failedReconcile.cronSpec: maxLength: 1000",
 			"spec.automaticReconcile.succeededReconcile.cronSpec: maxLength: 1000",
 			"spec.automaticReconcile.failedReconcile.interval: maxLength: 100",
@@ -78,7 +78,7 @@ var allowed = map[string]map[string][]string{
 			"spec.deployItems[].target: rule: target needs a name and a namespace: set both, or remove target",
 		},
 		"admission wants unique names, and dependsOn to name existing items": {
-			"spec.deployItems: rule: each deploy item needs a name of its own, and dependsOn must name deploy items of the list: correct the names or add the missing item",
+			"spec.deployItems: rule: names of deploy items must be unique, and dependsOn must name deploy items of the list: correct the names or add the missing item",
 		},
 		"admission parses the duration": {
 			"spec.deployItems[].timeout: rule: must be a duration such as 90s, 10m or 1h30m, or none for no limit",
@@ -100,12 +100,12 @@ var allowed = map[string]map[string][]string{
 		"admission parses the duration": {
 			"spec.timeout: rule: must be a duration such as 90s, 10m or 1h30m, or none for no limit",
 		},
-		"the rule above needs a bound; nobody writes a duration as long": {
+		"the rule above needs a bound; no real duration is as long": {
 			"spec.timeout: maxLength: 100",
 		},
 	},
 	"targets": {
-		"admission refuses config together with secretRef": {
+		"admission rejects config together with secretRef": {
 			"spec: rule: config and secretRef must not be set together: keep the one that holds the access data",
 		},
 	},

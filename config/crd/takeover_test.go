@@ -92,7 +92,7 @@ func replaceDefinitions(t *testing.T, server *testkit.APIServer, namespace strin
 		}
 		return true, nil
 	}
-	if err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, refused); err != nil {
+	if err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, testkit.Patience, true, refused); err != nil {
 		t.Fatalf("wait for the new definitions: %v", err)
 	}
 }

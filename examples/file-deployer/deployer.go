@@ -24,7 +24,7 @@ const (
 	apiVersion = "example.espalier.dev/v1"
 )
 
-// config is the spec.config of a deploy item: the files and what is to be in them.
+// config is the spec.config of a deploy item: the files and their content.
 type config struct {
 	Files map[string]string `json:"files"`
 }
@@ -35,7 +35,7 @@ type memory struct {
 	Files           []string `json:"files,omitempty"`
 }
 
-// DeepCopyObject makes it a runtime.Object.
+// DeepCopyObject implements runtime.Object.
 func (m *memory) DeepCopyObject() runtime.Object {
 	return &memory{TypeMeta: m.TypeMeta, Files: slices.Clone(m.Files)}
 }
@@ -43,10 +43,10 @@ func (m *memory) DeepCopyObject() runtime.Object {
 // fileDeployer writes files below one folder and never outside it.
 type fileDeployer struct{ root *os.Root }
 
-// Type is the type of the items.
+// Type returns the type of the deploy items.
 func (d *fileDeployer) Type() lsv1alpha1.DeployItemType { return fileType }
 
-// Intend remembers the files of before and those to come, before any of them is written.
+// Intend records the previous and the future files, before any of them is written.
 func (d *fileDeployer) Intend(_ context.Context, work deployer.Work) (runtime.Object, error) {
 	wanted, remembered, err := read(work.Item)
 	if err != nil {
@@ -58,7 +58,7 @@ func (d *fileDeployer) Intend(_ context.Context, work deployer.Work) (runtime.Ob
 	return remember(remembered), nil
 }
 
-// Deploy writes the files and removes those that are no longer wanted.
+// Deploy writes the files and removes files that the configuration no longer lists.
 func (d *fileDeployer) Deploy(_ context.Context, work deployer.Work) (deployer.Progress, error) {
 	wanted, remembered, err := read(work.Item)
 	if err != nil {
@@ -78,7 +78,7 @@ func (d *fileDeployer) Deploy(_ context.Context, work deployer.Work) (deployer.P
 	return deployer.Progress{Done: true, ProviderStatus: remember(kept), Exports: map[string]any{"folder": d.root.Name()}}, nil
 }
 
-// Delete removes the files that are remembered. It does not read the configuration: an item whose configuration is wrong goes as well.
+// Delete removes the recorded files. It does not read the configuration: a deploy item with a wrong configuration can also be deleted.
 func (d *fileDeployer) Delete(_ context.Context, work deployer.Work) (deployer.Progress, error) {
 	remembered, err := recall(work.Item)
 	if err != nil {
@@ -96,7 +96,7 @@ func (d *fileDeployer) remove(names []string) error {
 	return nil
 }
 
-// read returns what an item asks for and what is remembered of it.
+// read returns the wanted and the recorded files of a deploy item.
 func read(item *lsv1alpha1.DeployItem) (wanted config, remembered []string, err error) {
 	if item.Spec.Configuration != nil {
 		if err := json.Unmarshal(item.Spec.Configuration.Raw, &wanted); err != nil {
@@ -107,7 +107,7 @@ func read(item *lsv1alpha1.DeployItem) (wanted config, remembered []string, err 
 	return wanted, remembered, err
 }
 
-// recall returns what is remembered of an item.
+// recall returns the recorded files of a deploy item.
 func recall(item *lsv1alpha1.DeployItem) ([]string, error) {
 	var m memory
 	if item.Status.ProviderStatus == nil {

@@ -52,5 +52,6 @@ func run(ctx context.Context, folder string) error {
 	if err := deployer.Setup(mgr, &fileDeployer{root: root}, deployer.Options{Name: "file-deployer", Version: "v1", Workers: 4}); err != nil {
 		return err
 	}
+	fmt.Println("file-deployer is running; Ctrl-C stops it")
 	return mgr.Start(ctx)
 }

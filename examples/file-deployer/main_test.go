@@ -56,7 +56,7 @@ func launch(t *testing.T, folder string) {
 	})
 }
 
-// example reads the deploy item of the README.
+// example returns the deploy item in the README.
 func example(t *testing.T, namespace string) *lsv1alpha1.DeployItem {
 	t.Helper()
 	text, err := os.ReadFile("manifests/deployitem.yaml")

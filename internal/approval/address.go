@@ -13,28 +13,28 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Bounds of what a path may name. No environment and no revision of a real pipeline comes near.
+// Bounds of the parts of a path, far above those of real environments and revisions.
 const (
 	maxEnvironment = 253
 	maxRevision    = 1024
 )
 
-// address is what the path of a call names.
+// address is the parsed path of a call.
 type address struct {
 	pipeline    types.NamespacedName
 	environment string
-	// revision is there in approvals only.
+	// revision is set for approvals only.
 	revision string
 }
 
-// endpointOf divides an escaped path into the endpoint and what follows it.
+// endpointOf splits an escaped path into the endpoint and the rest.
 func endpointOf(path string) (endpoint, rest string) {
 	endpoint, rest, _ = strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return endpoint, rest
 }
 
-// parseApproval reads <namespace>/<pipeline>/<environment>/<revision>. All that follows the environment is the
-// revision, which may contain slashes, escaped or not; a slash in the name of an environment has to be escaped.
+// parseApproval parses <namespace>/<pipeline>/<environment>/<revision>. Everything after the environment is the revision, which may contain
+// slashes, escaped or not; a slash in the name of an environment must be escaped.
 func parseApproval(rest string) (address, bool) {
 	parts := strings.SplitN(rest, "/", 4)
 	if len(parts) < 4 {
@@ -48,7 +48,7 @@ func parseApproval(rest string) (address, bool) {
 	return result, ok
 }
 
-// parsePromotion reads <namespace>/<pipeline>/<environment>. Whatever follows is ignored, as it always was.
+// parsePromotion parses <namespace>/<pipeline>/<environment>. It ignores the rest, for compatibility.
 func parsePromotion(rest string) (address, bool) {
 	parts := strings.SplitN(rest, "/", 4)
 	if len(parts) < 3 {
@@ -57,7 +57,7 @@ func parsePromotion(rest string) (address, bool) {
 	return parseEnvironment(parts[:3])
 }
 
-// parseHook reads <provider>/<namespace>/<pipeline>/<environment>.
+// parseHook parses <provider>/<namespace>/<pipeline>/<environment>.
 func parseHook(rest string) (provider string, target address, ok bool) {
 	parts := strings.Split(rest, "/")
 	if len(parts) != 4 {
@@ -74,7 +74,7 @@ func parseEnvironment(parts []string) (address, bool) {
 	if !okNamespace || !okName || !okEnvironment {
 		return address{}, false
 	}
-	// Names that no object can have must not become part of a path at the API server.
+	// Impossible object names must not become part of a path at the API server.
 	if len(validation.ValidateNamespaceName(namespace, false)) > 0 || len(validation.NameIsDNSSubdomain(name, false)) > 0 {
 		return address{}, false
 	}

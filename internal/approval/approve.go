@@ -15,16 +15,16 @@ import (
 	"espalier.dev/internal/pipeline"
 )
 
-// refusedText is what clients of the API's former controller expect if nothing waits for this approval.
+// refusedText is the text that clients of the API's former controller expect if nothing waits for this approval.
 const refusedText = "failed approving promotion"
 
-// recordAttempts bounds how often a write is tried that others keep overtaking.
+// recordAttempts is the maximum number of attempts at a write that keeps conflicting.
 const recordAttempts = 10
 
-// byUnsigned stands for callers who have proved nothing.
+// byUnsigned stands for unauthenticated callers.
 const byUnsigned = "unsigned"
 
-// approve is POST /approval/<namespace>/<pipeline>/<environment>/<revision>.
+// approve handles POST /approval/<namespace>/<pipeline>/<environment>/<revision>.
 func (h *handler) approve(w http.ResponseWriter, r *http.Request, rest string) {
 	began := h.Now()
 	target, ok := parseApproval(rest)
@@ -44,7 +44,7 @@ func (h *handler) approve(w http.ResponseWriter, r *http.Request, rest string) {
 	}
 }
 
-// approveTarget records the approval and returns the URL of the pull request, if one appears soon.
+// approveTarget records the approval and returns the URL of the pull request, if there is one soon.
 func (h *handler) approveTarget(w http.ResponseWriter, r *http.Request, target address) (url string, err error) {
 	proof, err := h.approvalCredential(w, r)
 	if err != nil {
@@ -57,7 +57,7 @@ func (h *handler) approveTarget(w http.ResponseWriter, r *http.Request, target a
 	return h.awaitLocation(r.Context(), approved, target), nil
 }
 
-// approvalCredential reads the body only for the older scheme, for it counts for nothing otherwise.
+// approvalCredential reads the body only for the older scheme, because it is irrelevant otherwise.
 func (h *handler) approvalCredential(w http.ResponseWriter, r *http.Request) (credential, error) {
 	proof, err := credentialOf(r, nil, h.Now())
 	if err != nil {
@@ -80,8 +80,8 @@ func (h *handler) approvalCredential(w http.ResponseWriter, r *http.Request) (cr
 //	get pipelines: a call over HTTP is checked against the pipeline that it names
 //	update pipelines/status: approvals over HTTP are recorded
 
-// record writes the approval into the status. Each attempt begins with what the API server has now, the key included:
-// who was overtaken may have been overtaken by a change of either.
+// record writes the approval into the status. Each attempt starts with the current pipeline and key from the API server, since a conflict
+// may come from a change of either.
 func (h *handler) record(r *http.Request, target address, proof credential) (*pipelines.Pipeline, error) {
 	for range recordAttempts {
 		current, err := h.readPipeline(r.Context(), target.pipeline)
@@ -110,7 +110,7 @@ func (h *handler) record(r *http.Request, target address, proof credential) (*pi
 	return nil, fmt.Errorf("record the approval: overtaken by other writes %d times", recordAttempts)
 }
 
-// authenticate returns what a call asks for if it is genuine.
+// authenticate returns the request of an authentic call.
 func (h *handler) authenticate(r *http.Request, current *pipelines.Pipeline, target address, proof credential) (pipeline.Ask, error) {
 	ask := pipeline.Ask{Environment: target.environment, Revision: target.revision, Method: pipelines.ApprovalLegacyWebhook, Time: h.Now()}
 	if proof.token != "" {
@@ -121,7 +121,7 @@ func (h *handler) authenticate(r *http.Request, current *pipelines.Pipeline, tar
 	reference := secretOf(promotionInto(current, target.environment))
 	if reference == nil {
 		if !h.Unsigned {
-			return ask, refused("the promotion to the environment names no Secret")
+			return ask, refused("the promotion to the environment has no Secret")
 		}
 		ask.By = byUnsigned
 		return ask, nil
@@ -158,11 +158,11 @@ func apply(current *pipelines.Pipeline, ask pipeline.Ask, proof credential) (cha
 	return !answer.Already, nil
 }
 
-// clockTolerance is how far the caller's clock may be behind ours when it approves a promotion that has just begun.
+// clockTolerance is how far the caller's clock may be behind when it approves a promotion that has just started.
 const clockTolerance = 30 * time.Second
 
-// checkReplay refuses a call that was meant for another promotion of the same revision, of an earlier run perhaps, and
-// is repeated by somebody who has seen it: it has approved that one, or was signed before this one began.
+// checkReplay rejects a replayed call for another promotion of the same revision, perhaps of an earlier run: it has already approved that
+// one, or was signed before this one started.
 func checkReplay(environment pipelines.EnvironmentStatus, signed *signature) error {
 	if signed == nil {
 		return nil
@@ -180,7 +180,7 @@ func checkReplay(environment pipelines.EnvironmentStatus, signed *signature) err
 	return nil
 }
 
-// announce tells who approved what. Where the call came from is nobody's business.
+// announce emits an Event that names the approver. It does not reveal where the call came from.
 func (h *handler) announce(target address, ask pipeline.Ask) {
 	h.Log.Info("Approval recorded", "pipeline", target.pipeline, "environment", ask.Environment,
 		"revision", ask.Revision, "by", ask.By, "method", ask.Method)

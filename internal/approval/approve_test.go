@@ -190,13 +190,13 @@ func TestPIP26_ARepeatedCallChangesNothing(t *testing.T) {
 	w.expect(w.post(call.path, "", call.headers()...), http.StatusNoContent)
 	recorded := w.read(shop)
 	w.expect(w.post(call.path, "", call.headers()...), http.StatusNoContent)
-	w.expect(w.approve(call.path), http.StatusNoContent) // another call for the same
+	w.expect(w.approve(call.path), http.StatusNoContent) // a separate call for the same
 	if now := w.read(shop); now.ResourceVersion != recorded.ResourceVersion {
 		t.Errorf("written again: %+v", now.Status)
 	}
 }
 
-// The same revision may come back, after another one: then somebody has to approve it again.
+// When the same revision comes back after another one, it must be approved again.
 func TestPIP26_ACallIsNoGoodForALaterRun(t *testing.T) {
 	w := newWorld(t)
 	shop := w.pipeline("shop", manualNotification(signedBy("key")))
@@ -212,7 +212,7 @@ func TestPIP26_ACallIsNoGoodForALaterRun(t *testing.T) {
 	w.expect(w.approve(call.path), http.StatusNoContent)
 }
 
-// A call that came too early is no good later on, also for somebody who has seen it.
+// A call that came too early never becomes valid, even if replayed.
 func TestPIP26_ACallIsNoGoodForAPromotionThatBeganAfterIt(t *testing.T) {
 	w := newWorld(t)
 	shop := w.pipeline("shop", manualNotification(signedBy("key")))
@@ -221,7 +221,7 @@ func TestPIP26_ACallIsNoGoodForAPromotionThatBeganAfterIt(t *testing.T) {
 	w.expect(w.post(call.path, "", call.headers()...), http.StatusUnprocessableEntity)
 	w.waits(shop, "prod", "1.2.3", 1)
 	w.expect(w.post(call.path, "", call.headers()...), http.StatusUnprocessableEntity)
-	call.created = time.Now().Add(-10 * time.Second) // within what clocks may differ
+	call.created = time.Now().Add(-10 * time.Second) // within the clock tolerance
 	w.expect(w.post(call.path, "", call.headers()...), http.StatusNoContent)
 }
 
@@ -256,7 +256,7 @@ func TestPIP26_ReplicasThatAreAskedAtOnceAgree(t *testing.T) {
 	}
 }
 
-// through returns a client whose requests meet faults.
+// through returns a client with fault injection.
 func through(t *testing.T, transport *faults.Transport) client.WithWatch {
 	t.Helper()
 	server := testkit.Server(t)
@@ -278,8 +278,7 @@ func TestPIP26_AWriteThatWasOvertakenIsTriedAgain(t *testing.T) {
 	}
 }
 
-// What the caller hears while the API server fails says nothing about why. The same call may be repeated, whether the
-// write has happened or not.
+// While the API server fails, the response does not reveal why. The same call may be repeated, whether or not the write has happened.
 func TestPIP26_ACallIsRepeatedAfterAFailure(t *testing.T) {
 	for _, fault := range []faults.Action{faults.LoseAnswer, faults.LoseAnswerByTimeout, faults.Reset, faults.Timeout, faults.AnswerInternalError} {
 		t.Run(fault.String(), func(t *testing.T) {
@@ -351,7 +350,7 @@ func TestPIP26_AnEnvironmentOfItsOwnHasAKeyOfItsOwn(t *testing.T) {
 	}
 }
 
-// The key is read each time, so that a new one counts at once and an old one no longer.
+// The key is read for each call, so that a new one is valid at once and an old one is not.
 func TestPIP26_ARotatedKeyCountsAtOnce(t *testing.T) {
 	w := newWorld(t)
 	shop := w.pipeline("shop", manualNotification(signedBy("key")))

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// bodySignatureHeader is the header field of the older scheme: X-Signature: <algorithm>=<hex>, an HMAC of the body
-// alone. It says nothing about the path, so whoever has seen one call can make others with it.
+// bodySignatureHeader is the header field of the older scheme: X-Signature: <algorithm>=<hex>, an HMAC of the body alone. It does not cover
+// the path, so anybody who has seen one call can forge others with it.
 const bodySignatureHeader = "X-Signature"
 
 var bodyAlgorithms = map[string]func() hash.Hash{
@@ -39,12 +39,12 @@ func parseBodySignature(header http.Header) (*bodySignature, error) {
 	}
 	mac, err := hex.DecodeString(text)
 	if err != nil || len(mac) != algorithm().Size() {
-		return nil, fmt.Errorf("%s is no MAC in hexadecimal digits", bodySignatureHeader)
+		return nil, fmt.Errorf("%s is not a MAC in hexadecimal digits", bodySignatureHeader)
 	}
 	return &bodySignature{algorithm: algorithm, mac: mac}, nil
 }
 
-// madeWith tells, in constant time, whether the signature was made with the key for this body.
+// madeWith reports, in constant time, whether the signature was made with the key for this body.
 func (s *bodySignature) madeWith(key, body []byte) bool {
 	mac := hmac.New(s.algorithm, key)
 	mac.Write(body)

@@ -23,25 +23,25 @@ import (
 const (
 	// keyEntry is the entry of a Secret that holds the key of approvals.
 	keyEntry = "hmac-key"
-	// hookEntry is the entry that holds the key of webhooks. It is another one, because some Git servers send it as it is.
+	// hookEntry is the entry that holds the key of webhooks. It is a separate one, because some Git servers send it as it is.
 	hookEntry = "webhook-key"
-	// minKey is the shortest key that signatures over the path may be made with. The older scheme takes any.
+	// minKey is the minimum length of keys for signatures over the path. The older scheme has no minimum.
 	minKey = 32
 )
 
-// key is what signatures are made with, and the name of the Secret that holds it. It never prints the former.
+// key is the key for signatures, and the name of the Secret that holds it. It never prints the key.
 type key struct {
 	secret string
 	bytes  []byte
 }
 
-// Format keeps the key out of whatever is printed, whichever verb is used.
+// Format keeps the key out of formatted output, whatever the verb.
 func (key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "key") }
 
 // MarshalText keeps the key out of JSON and structured logs.
 func (key) MarshalText() ([]byte, error) { return []byte("key"), nil }
 
-// credential is how a call wants to prove that it may: by a signature, by one of the older kind, by a token, or not at all.
+// credential is the proof of a call: a signature, an older signature, a token, or nothing.
 type credential struct {
 	signature *signature
 	older     *bodySignature
@@ -49,7 +49,7 @@ type credential struct {
 	token     token
 }
 
-// credentialOf reads what can be judged without knowing any key. body is nil where bodies count for nothing.
+// credentialOf parses what can be checked without a key. body is nil where it is irrelevant.
 func credentialOf(r *http.Request, body []byte, now time.Time) (credential, error) {
 	switch {
 	case r.Header.Get(inputHeader) != "" || r.Header.Get(signatureHeader) != "":
@@ -71,13 +71,13 @@ func credentialOf(r *http.Request, body []byte, now time.Time) (credential, erro
 	return credential{}, nil
 }
 
-// check tells why the credential does not prove knowledge of the key, if it does not.
+// check returns why the credential does not prove knowledge of the key; nil if it does.
 func (c credential) check(k key, r *http.Request) error {
 	switch {
 	case c.signature != nil && len(k.bytes) < minKey:
 		return refused(fmt.Sprintf("the entry %s of the Secret %s has %d bytes: use at least %d", keyEntry, k.secret, len(k.bytes), minKey))
 	case c.signature != nil && c.signature.keyID != "" && c.signature.keyID != k.secret:
-		return refused("the signature names another key than the Secret " + k.secret)
+		return refused("the signature has another key than the Secret " + k.secret)
 	case c.signature != nil && c.signature.madeWith(k.bytes, r.Method, r.URL.EscapedPath()):
 		return nil
 	case c.older != nil && c.older.madeWith(k.bytes, c.body):
@@ -86,7 +86,7 @@ func (c credential) check(k key, r *http.Request) error {
 	return refused("the signature is missing or was not made with the key of the Secret " + k.secret)
 }
 
-// readPipeline refuses the call if there is no such pipeline, or none that this server may see.
+// readPipeline denies the call if the pipeline does not exist or is invisible to this server.
 func (h *handler) readPipeline(ctx context.Context, name types.NamespacedName) (*pipelines.Pipeline, error) {
 	var pipeline pipelines.Pipeline
 	err := h.Client.Get(ctx, name, &pipeline)
@@ -102,10 +102,10 @@ func (h *handler) readPipeline(ctx context.Context, name types.NamespacedName) (
 //espalier:rights pipelines
 //	get secrets: keys that calls over HTTP are signed with
 
-// readKey reads an entry of the Secret that a promotion names, each time anew.
+// readKey reads an entry of the Secret that a promotion names, without caching.
 func (h *handler) readKey(ctx context.Context, namespace string, reference *pipelines.LocalObjectReference, entry string) (key, error) {
 	if problems := validation.NameIsDNSSubdomain(reference.Name, false); len(problems) > 0 {
-		return key{}, refused(fmt.Sprintf("no Secret can have the name %q: %s", reference.Name, problems[0]))
+		return key{}, refused(fmt.Sprintf("%q is not a valid Secret name: %s", reference.Name, problems[0]))
 	}
 	var secret corev1.Secret
 	err := h.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: reference.Name}, &secret)
@@ -122,8 +122,8 @@ func (h *handler) readKey(ctx context.Context, namespace string, reference *pipe
 	return k, nil
 }
 
-// promotionInto returns the block that applies to an environment: its own, which replaces that of the pipeline as a
-// whole. For an environment that does not exist it is that of the pipeline.
+// promotionInto returns the promotion block that applies to an environment: its own, which replaces that of the pipeline as a whole. For a
+// missing environment, it is that of the pipeline.
 func promotionInto(pipeline *pipelines.Pipeline, environment string) *pipelines.Promotion {
 	i := slices.IndexFunc(pipeline.Spec.Environments, func(e pipelines.Environment) bool { return e.Name == environment })
 	if i < 0 {

@@ -8,9 +8,9 @@
 //	POST /webhook/<provider>/<namespace>/<pipeline>/<environment>    reports that something happened at a Git server
 //	GET  /healthz
 //
-// It trusts nobody. A call must prove that it knows the key that the promotion of that environment names, and the proof covers the path, so
-// that it is valid for one pipeline, one environment and one revision. A call without proof always gets the same answer, whether the
-// pipeline exists or not, and not sooner than a fixed time after the call.
+// It trusts no caller. A call must prove that it knows the key that the promotion of that environment names, and the proof covers the path,
+// so that it is valid for one pipeline, one environment and one revision. A call without proof always gets the same answer, whether the
+// pipeline exists or not, and never earlier than a fixed time after the call.
 //
 // The server runs on every replica. It never promotes: it writes an approval into the status of the pipeline, with optimistic locking, and
 // the replica that holds the lease acts on it. So two replicas that are called at once do what one would do. docs/approvals.md is for

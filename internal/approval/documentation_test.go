@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Both pages that list the answers say the same as the server about a pipeline that does not exist, at both endpoints.
+// Both pages that list the responses agree with the server about a missing pipeline, for both endpoints.
 func TestPIP26_PIP27_TheDocumentsSayWhatIsAnsweredForAnUnknownPipeline(t *testing.T) {
 	for _, page := range []string{"../../docs/approvals.md", "../../docs/spec/04-pipeline-protocol.md"} {
 		text, err := os.ReadFile(page)

@@ -5,12 +5,12 @@ package approval
 
 import "net/http"
 
-// For tests outside of the package, which may import what imports it.
+// For tests outside of the package, to avoid an import cycle.
 
-// Key is the key that SignedHeader signs with.
+// Key is the key for SignedHeader.
 const Key = canary
 
-// KeyEntry is where a Secret holds it.
+// KeyEntry is the entry of a Secret that holds it.
 const KeyEntry = keyEntry
 
 // SignedHeader signs a call of the path.

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// Whatever the path is, what is read from it can be written again and means the same, and names nothing that could not
-// exist.
+// Any accepted path can be written again with the same meaning, and names nothing that cannot exist.
 func FuzzPIP26_PathOfAnApproval(f *testing.F) {
 	for _, seed := range []string{
 		"/approval/default/shop/prod/1.2.3", "/approval/a/b/c/d/e@sha1:f", "/approval/a/b/c%2Fd/e%2ff", "/approval//b/c/d", "/approval/a/b/%/d",
@@ -42,7 +41,7 @@ func FuzzPIP26_PathOfAnApproval(f *testing.F) {
 	})
 }
 
-// Whatever the header fields are: what is accepted was signed as it stands, and covers method, path, time and nonce.
+// Any accepted header fields were signed exactly as sent, and cover method, path, time and nonce.
 func FuzzPIP26_SignatureHeader(f *testing.F) {
 	good := sign("/approval/a/b/c/d")
 	header := good.header()
@@ -70,7 +69,7 @@ func FuzzPIP26_SignatureHeader(f *testing.F) {
 	})
 }
 
-// The older header field is read in one way only.
+// The older header field has only one interpretation.
 func FuzzPIP26_BodySignatureHeader(f *testing.F) {
 	f.Add("sha256=00", []byte("body"))
 	f.Add("sha512="+strings.Repeat("ab", 64), []byte{})
@@ -82,8 +81,7 @@ func FuzzPIP26_BodySignatureHeader(f *testing.F) {
 	})
 }
 
-// A signature is made as RFC 9421 prescribes, section 2.5 and 3.3.3, so that libraries for it can be used. The expected
-// value was computed with OpenSSL.
+// A signature follows RFC 9421, sections 2.5 and 3.3.3, so that libraries for it can be used. The expected value was computed with OpenSSL.
 func TestPIP26_TheSignatureFollowsTheStandard(t *testing.T) {
 	s := &signature{
 		input:      `("@method" "@path");created=1700000000;nonce="00112233445566778899aabbccddeeff";tag="espalier"`,

@@ -18,19 +18,18 @@ const (
 	maxHookBody = 1 << 20
 )
 
-// handler answers the calls.
+// handler handles the calls.
 type handler struct {
 	Options
 	limiter *limiter
 }
 
-// NewHandler returns what the server answers with.
+// NewHandler returns the handler of the server.
 func NewHandler(opts Options) http.Handler {
 	return &handler{Options: opts.withDefaults(), limiter: newLimiter(callsPerWindow, limitWindow)}
 }
 
-// endpoints by the first part of the path. There is no multiplexer because those clean paths and redirect, and what was
-// signed is the path as it was sent.
+// endpoints by the first part of the path. A multiplexer would clean paths and redirect, but the signature covers the path as sent.
 var endpoints = map[string]func(*handler, http.ResponseWriter, *http.Request, string){
 	"approval":  (*handler).approve,
 	"promotion": (*handler).lookNow,
@@ -74,14 +73,14 @@ func serveHealth(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "ok\n")
 }
 
-// errRefused is behind every answer 401. The reason is for the log alone.
+// errRefused leads to status 401. The reason is for the log only.
 type errRefused struct{ reason string }
 
 func (e *errRefused) Error() string { return e.reason }
 
 func refused(reason string) error { return &errRefused{reason: reason} }
 
-// answerRefusal tells the caller nothing but that it is refused, and not before RefusalTime is over.
+// answerRefusal says only that the call is denied, and not before RefusalTime is over.
 func (h *handler) answerRefusal(w http.ResponseWriter, r *http.Request, began time.Time) {
 	timer := time.NewTimer(h.RefusalTime - h.Now().Sub(began))
 	defer timer.Stop()
@@ -93,7 +92,7 @@ func (h *handler) answerRefusal(w http.ResponseWriter, r *http.Request, began ti
 	http.Error(w, "signature missing or wrong", http.StatusUnauthorized)
 }
 
-// answerError turns an error of any endpoint into an answer.
+// answerError converts an error of any endpoint into a response.
 func (h *handler) answerError(w http.ResponseWriter, r *http.Request, began time.Time, err error) {
 	var refusal *errRefused
 	var unfit *errUnfit
@@ -101,15 +100,15 @@ func (h *handler) answerError(w http.ResponseWriter, r *http.Request, began time
 	log := h.Log.WithValues("path", r.URL.EscapedPath())
 	switch {
 	case errors.As(err, &refusal):
-		log.Info("Call refused", "reason", refusal.reason)
+		log.Info("Call rejected", "reason", refusal.reason)
 		h.answerRefusal(w, r, began)
 	case errors.As(err, &unfit):
-		log.Info("Call not fit", "reason", unfit.Error())
+		log.Info("Call cannot be carried out", "reason", unfit.Error())
 		http.Error(w, unfit.answer, unfit.status)
 	case errors.As(err, &oversized):
 		http.Error(w, "body too large", http.StatusRequestEntityTooLarge)
 	case errors.Is(err, context.Canceled):
-		// Probably nobody is there to read an answer. Without one it would be a success.
+		// The caller has probably gone. Without a response, the status would be a success.
 		http.Error(w, "interrupted", http.StatusServiceUnavailable)
 	default:
 		log.Error(err, "Call failed")
@@ -117,7 +116,7 @@ func (h *handler) answerError(w http.ResponseWriter, r *http.Request, began time
 	}
 }
 
-// errUnfit is an answer to a call that is genuine and still cannot be followed.
+// errUnfit is the response to an authentic call that cannot be carried out.
 type errUnfit struct {
 	status int
 	answer string

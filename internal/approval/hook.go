@@ -12,8 +12,8 @@ import (
 	"espalier.dev/internal/gitprovider/providers"
 )
 
-// deliver is POST /webhook/<provider>/<namespace>/<pipeline>/<environment>. A Git server calls it when something has
-// happened to a pull request; then the controller looks sooner than it would have. Nothing else depends on it.
+// deliver handles POST /webhook/<provider>/<namespace>/<pipeline>/<environment>. A Git server calls it when something has happened to a
+// pull request; the controller then polls sooner. Nothing else depends on it.
 func (h *handler) deliver(w http.ResponseWriter, r *http.Request, rest string) {
 	began := h.Now()
 	name, target, ok := parseHook(rest)
@@ -38,8 +38,8 @@ type delivery struct {
 	target   address
 }
 
-// readDelivery verifies a delivery with the key for webhooks of the environment's promotion before it looks into it. A provider that
-// does not exist is refused like everything else that proves nothing.
+// readDelivery verifies a delivery with the webhook key of the environment's promotion before it parses it. An unknown provider is denied
+// like everything else without proof.
 func (h *handler) readDelivery(w http.ResponseWriter, r *http.Request, d delivery) (gitprovider.Event, error) {
 	body, err := readBody(w, r, maxHookBody)
 	if err != nil {
@@ -51,7 +51,7 @@ func (h *handler) readDelivery(w http.ResponseWriter, r *http.Request, d deliver
 	}
 	reference := secretOf(promotionInto(pipeline, d.target.environment))
 	if reference == nil {
-		return gitprovider.Event{}, refused("the promotion to the environment names no Secret")
+		return gitprovider.Event{}, refused("the promotion to the environment has no Secret")
 	}
 	k, err := h.readKey(r.Context(), pipeline.Namespace, reference, hookEntry)
 	if err != nil {

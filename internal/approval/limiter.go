@@ -13,15 +13,14 @@ import (
 )
 
 const (
-	// callsPerWindow and limitWindow are what one client may do.
+	// callsPerWindow and limitWindow are the limit per client.
 	callsPerWindow = 20
 	limitWindow    = 30 * time.Second
-	// maxClients bounds the memory of the limiter. When it is full, clients that are new share one allowance, so that
-	// somebody with many addresses gains nothing.
+	// maxClients bounds the memory of the limiter. When it is full, new clients share one allowance, so that many addresses are no advantage.
 	maxClients = 10_000
 )
 
-// limiter counts the calls of each client address, in windows that begin with the first call.
+// limiter counts calls per client address, in windows that start with the first call.
 type limiter struct {
 	mutex   sync.Mutex
 	calls   int
@@ -38,7 +37,7 @@ func newLimiter(calls int, window time.Duration) *limiter {
 	return &limiter{calls: calls, window: window, clients: map[netip.Addr]*allowance{}}
 }
 
-// admit counts a call. If the client has made too many, it returns how long to wait for the next.
+// admit counts a call. If the client has made too many, it returns how long to wait before the next one.
 func (l *limiter) admit(client netip.Addr, now time.Time) (wait time.Duration, ok bool) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -76,8 +75,8 @@ func (l *limiter) forgetOld(now time.Time) {
 	}
 }
 
-// clientOf returns the address that a call comes from. What the header says counts only if a trusted proxy has
-// written it: then it is the last address that is not one of the proxies.
+// clientOf returns the client address of a call. The header counts only if a trusted proxy has set it: then the client is the last address
+// that is not one of the proxies.
 func clientOf(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -98,7 +97,7 @@ func clientOf(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	return client
 }
 
-// plain gives one address the same form, however it was written.
+// plain returns the canonical form of an address.
 func plain(address netip.Addr) netip.Addr { return address.Unmap().WithZone("") }
 
 func within(prefixes []netip.Prefix, address netip.Addr) bool {

@@ -17,10 +17,10 @@ import (
 )
 
 //espalier:rights pipelines
-//	watch pipelines: who approves over HTTP is told of the pull request
+//	watch pipelines: the response to an approval over HTTP names the pull request
 
-// awaitLocation returns the URL of the pull request that an approved promotion leads to. It waits for it, but not for
-// long: the approval counts in any case. An empty URL says that there is none, or none yet.
+// awaitLocation returns the URL of the pull request that an approved promotion leads to. It waits for it, but not for long: the approval is
+// valid in any case. An empty URL means that there is none, or none yet.
 func (h *handler) awaitLocation(parent context.Context, pipeline *pipelines.Pipeline, target address) string {
 	promotion := pipeline.Status.Environments[target.environment].Promotion
 	url, final := locationOf(pipeline, target, promotion)
@@ -35,7 +35,7 @@ func (h *handler) awaitLocation(parent context.Context, pipeline *pipelines.Pipe
 		Raw:           watchFrom(pipeline),
 	})
 	if err != nil {
-		// The approval is recorded; that its pull request cannot be watched is no reason to say otherwise.
+		// The approval is recorded; the response must say so even if the pull request cannot be watched.
 		h.Log.Error(fmt.Errorf("watch the pipeline: %w", err), "The pull request is not awaited", "pipeline", target.pipeline)
 		return ""
 	}
@@ -52,8 +52,8 @@ func (h *handler) awaitLocation(parent context.Context, pipeline *pipelines.Pipe
 	return ""
 }
 
-// locationOf tells where the pull request of the approved promotion is. final says that waiting longer leads nowhere:
-// the URL is known, or there will be none.
+// locationOf returns the URL of the pull request of the approved promotion. final reports whether further waiting is useless: the URL is
+// known, or there will be none.
 func locationOf(pipeline *pipelines.Pipeline, target address, approved *pipelines.PromotionStatus) (url string, final bool) {
 	current := pipeline.Status.Environments[target.environment].Promotion
 	if approved == nil || current == nil || current.Revision != approved.Revision || current.Run != approved.Run {
@@ -70,7 +70,7 @@ func locationOf(pipeline *pipelines.Pipeline, target address, approved *pipeline
 	return "", !slices.Contains(waiting, current.State)
 }
 
-// watchFrom has the watch begin with the version that was read, so that nothing is missed in between.
+// watchFrom starts the watch at the version that was read, so that nothing in between is missed.
 func watchFrom(pipeline *pipelines.Pipeline) *metav1.ListOptions {
 	return &metav1.ListOptions{ResourceVersion: pipeline.ResourceVersion}
 }

@@ -25,14 +25,14 @@ import (
 	"espalier.dev/internal/testkit/managed"
 )
 
-// cluster is one with an application, a pipeline for it, and several replicas of the manager.
+// cluster has an application, a pipeline for it, and several replicas of the manager.
 type cluster struct {
 	*testing.T
 	api       *testkit.APIServer
 	namespace string
 }
 
-// replica runs a manager with the controller of pipelines and the server, and returns the server's URL.
+// replica runs a manager with the pipeline controller and the server, and returns the server's URL.
 func (c cluster) replica() string {
 	c.Helper()
 	options := managed.Options(c.namespace)
@@ -45,7 +45,7 @@ func (c cluster) replica() string {
 	return url
 }
 
-// untilHealthy asks until the server answers. Nothing tells when it does.
+// untilHealthy polls until the server responds. There is no event for it.
 func (c cluster) untilHealthy(url string) {
 	c.Helper()
 	ticker := time.NewTicker(20 * time.Millisecond)
@@ -64,7 +64,7 @@ func (c cluster) untilHealthy(url string) {
 	}
 }
 
-// Two replicas take the approval, one of them promotes, once.
+// Two replicas receive the approval, and one of them promotes, once.
 func TestPIP25_PIP26_AnApprovalLeadsToOnePromotion(t *testing.T) {
 	c := cluster{T: t, api: testkit.Server(t)}
 	c.namespace = c.api.Namespace(t)
@@ -114,7 +114,7 @@ func (c cluster) approve(replica, path string) {
 	}
 }
 
-// Each event of Flux leads to a pass over the pipeline. It is told several times, since the pipeline is looked at for other reasons, too.
+// Each event of Flux leads to a pass over the pipeline. The test sends several, since passes have other causes, too.
 func TestPIP27_AnEventLeadsToAPassOfTheController(t *testing.T) {
 	c := cluster{T: t, api: testkit.Server(t)}
 	c.namespace = c.api.Namespace(t)
@@ -144,7 +144,7 @@ func TestPIP27_AnEventLeadsToAPassOfTheController(t *testing.T) {
 	}
 }
 
-// passes counts those of all controllers of the process. They are ended with the tests that they are for.
+// passes counts the passes of all controllers of the process. They end with their tests.
 func (c cluster) passes() float64 {
 	c.Helper()
 	families, err := metrics.Registry.Gather()
@@ -163,10 +163,10 @@ func (c cluster) passes() float64 {
 	return total
 }
 
-// untilPasses waits until there were as many. Nothing but the metric tells.
+// untilPasses waits for a number of passes. Only the metric shows it.
 func (c cluster) untilPasses(wanted float64) {
 	c.Helper()
-	ctx, cancel := context.WithTimeout(c.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(c.Context(), testkit.Patience)
 	defer cancel()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
@@ -179,7 +179,7 @@ func (c cluster) untilPasses(wanted float64) {
 	}
 }
 
-// promotions counts the Events by which the pipeline promotes.
+// promotions counts the Events about started promotions.
 func (c cluster) promotions() int {
 	c.Helper()
 	var events corev1.EventList
@@ -195,7 +195,7 @@ func (c cluster) promotions() int {
 	return count
 }
 
-// Somebody else has the address: the server waits until it is free, and does not end the process.
+// If another process uses the address, the server waits until it is free, and does not end the process.
 func TestAnAddressInUseIsAwaited(t *testing.T) {
 	occupied, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

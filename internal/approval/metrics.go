@@ -18,7 +18,7 @@ var calls = prometheus.NewCounterVec(prometheus.CounterOpts{
 
 func init() { metrics.Registry.MustRegister(calls) }
 
-// countedWriter notes the status code of the answer.
+// countedWriter records the status code of the response.
 type countedWriter struct {
 	http.ResponseWriter
 	code int
@@ -31,12 +31,12 @@ func (w *countedWriter) WriteHeader(code int) {
 	w.ResponseWriter.WriteHeader(code)
 }
 
-// Unwrap lets the server's own writer be found, which has to know of bodies that are too large.
+// Unwrap exposes the server's own writer, which must know of bodies that are too large.
 func (w *countedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *countedWriter) count(endpoint string) {
 	if endpoints[endpoint] == nil {
-		endpoint = "other" // Labels are not for callers to invent.
+		endpoint = "other" // Callers must not create labels.
 	}
 	calls.WithLabelValues(endpoint, strconv.Itoa(w.code)).Inc()
 }

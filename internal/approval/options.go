@@ -16,37 +16,36 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// DefaultAddress is the port that clients of the API's former controller know.
+// DefaultAddress is the address that clients of the API's former controller use.
 const DefaultAddress = ":8082"
 
 // Options configure the server.
 type Options struct {
-	// Client reads and writes at the API server itself, not in a cache: Secrets are read by name and kept nowhere.
+	// Client reads from and writes to the API server without a cache: Secrets are read by name and not kept.
 	Client client.WithWatch
-	// Wake has the controller look at a pipeline now. It must not block. On a replica without the lease it has no effect,
-	// and none is needed: whatever the controller could find is watched by the one that holds it.
+	// Wake triggers a pass of the controller over a pipeline now. It must not block. On a replica without the lease it has no effect, and
+	// needs none: the replica with the lease watches everything that the controller could find.
 	Wake func(types.NamespacedName)
-	// Delivered tells that a Git server reports something about a pull request. The pipeline is the one in the path, whose
-	// key the Git server knows. It must not block.
+	// Delivered is called when a Git server reports something about a pull request. The pipeline is the one in the path, whose key the Git
+	// server knows. It must not block.
 	Delivered func(types.NamespacedName, gitprovider.Event)
 
 	// Address is host:port to listen on.
 	Address string
-	// CertificateFile and KeyFile turn on TLS. They are read again when they change.
+	// CertificateFile and KeyFile enable TLS. They are reloaded when they change.
 	CertificateFile, KeyFile string
-	// TrustedProxies may say in X-Forwarded-For whom a call comes from.
+	// TrustedProxies may set the client of a call in X-Forwarded-For.
 	TrustedProxies []netip.Prefix
 
-	// BodySignatures accepts approvals with the older signature over the body alone. Whoever has seen one such call can
-	// approve everything that the key is good for.
+	// BodySignatures accepts approvals with the older signature over the body alone. Anybody who has seen one such call can approve everything
+	// for which the key is valid.
 	BodySignatures bool
 	// Unsigned accepts approvals of promotions that name no Secret from everybody who reaches the server.
 	Unsigned bool
 
-	// LocationPatience is how long an approval waits for the URL of the pull request. Zero means five seconds.
+	// LocationPatience is how long an approval waits for the URL of the pull request; default five seconds.
 	LocationPatience time.Duration
-	// RefusalTime is how long after a call it is refused at the earliest, so that the time says nothing about the reason.
-	// Zero means a quarter of a second.
+	// RefusalTime is the minimum time until a call is denied, so that the time does not reveal the reason; default a quarter of a second.
 	RefusalTime time.Duration
 	// Now is the clock. Nil means the real one.
 	Now func() time.Time
@@ -80,17 +79,17 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Validate names what is wrong with the options.
+// Validate returns an error if the options are invalid.
 func (o Options) Validate() error {
 	if o.Client == nil {
 		return errors.New("the approval server needs a client")
 	}
 	if (o.CertificateFile == "") != (o.KeyFile == "") {
-		return errors.New("the certificate file and the key file of the approval server go together: set both, or none for plain HTTP")
+		return errors.New("the approval server needs both the certificate file and the key file, or neither for plain HTTP")
 	}
 	for _, prefix := range o.TrustedProxies {
 		if !prefix.IsValid() {
-			return fmt.Errorf("the trusted proxy %s is no address range: write for example 10.0.0.0/8", prefix)
+			return fmt.Errorf("the trusted proxy %s is not an address range: use for example 10.0.0.0/8", prefix)
 		}
 	}
 	return nil

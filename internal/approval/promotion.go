@@ -14,15 +14,15 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// notification is what is read of an event of Flux.
+// notification holds the fields of Flux events that are used.
 type notification struct {
 	InvolvedObject corev1.ObjectReference `json:"involvedObject"`
 	Metadata       map[string]string      `json:"metadata"`
 }
 
-// lookNow is POST /promotion/<namespace>/<pipeline>/<environment>. It checks what the former controller checked, so
-// that existing set-ups hear the same complaints, and then has the controller look at the pipeline. What the event says
-// has no other effect: promotions follow from what is seen on the targets.
+// lookNow handles POST /promotion/<namespace>/<pipeline>/<environment>. It makes the same checks as the former controller, so that existing
+// set-ups get the same errors, and then triggers a pass over the pipeline. The content of the event has no other effect: promotions follow
+// from the state of the targets.
 func (h *handler) lookNow(w http.ResponseWriter, r *http.Request, rest string) {
 	began := h.Now()
 	target, ok := parsePromotion(rest)
@@ -43,7 +43,7 @@ func (h *handler) checkNotification(w http.ResponseWriter, r *http.Request, targ
 	if err != nil {
 		return err
 	}
-	// Flux can sign nothing but the body. It is enough here, because a call that is repeated does no harm.
+	// Flux can sign only the body. That is enough here, because a replayed call is harmless.
 	proof, err := credentialOf(r, body, h.Now())
 	if err != nil {
 		return err
@@ -64,8 +64,8 @@ func (h *handler) checkNotification(w http.ResponseWriter, r *http.Request, targ
 	return fits(pipeline, target, body)
 }
 
-// notificationSecret is that of the pipeline, as it always was, or that of the promotion that would follow. Without
-// either the call needs no signature, since it does no harm.
+// notificationSecret returns the Secret of the pipeline, for compatibility, or that of the promotion that would follow. Without either, the
+// call needs no signature, since it is harmless.
 func notificationSecret(pipeline *pipelines.Pipeline, source string) *pipelines.LocalObjectReference {
 	if reference := secretOf(pipeline.Spec.Promotion); reference != nil {
 		return reference
@@ -80,7 +80,7 @@ func indexOf(pipeline *pipelines.Pipeline, environment string) int {
 	return slices.IndexFunc(pipeline.Spec.Environments, func(e pipelines.Environment) bool { return e.Name == environment })
 }
 
-// fits tells what is wrong with an event for this environment of this pipeline. The texts are part of the protocol.
+// fits returns what is wrong with an event for this environment of this pipeline. The texts are part of the protocol.
 func fits(pipeline *pipelines.Pipeline, target address, body []byte) error {
 	var event notification
 	if err := json.Unmarshal(body, &event); err != nil {

@@ -17,7 +17,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// event is what Flux sends about the application of a pipeline.
+// event returns the event that Flux sends about the application of a pipeline.
 func event(pipeline *pipelines.Pipeline, namespace string) string {
 	app := pipeline.Spec.AppRef
 	return fmt.Sprintf(
@@ -123,7 +123,7 @@ func TestPIP27_EventsThatDoNotFit(t *testing.T) {
 	}
 }
 
-func TestPIP27_AKeyHasToBeKnownWhereThereIsOne(t *testing.T) {
+func TestPIP27_ACallMustProveThatItKnowsTheKey(t *testing.T) {
 	w := newWorld(t)
 	shop := w.pipeline("shop", manualNotification(signedBy("key")))
 	own := testkit.Pipeline(w.Namespace, "own").

@@ -34,7 +34,7 @@ func bodySigned(name string, algorithm func() hash.Hash, key, body string) strin
 	return "X-Signature: " + name + "=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// forgeries are calls that must all be refused, and all in the same way.
+// forgeries are calls that must all be denied with the same response.
 func forgeries(w *world, path string) map[string][]string {
 	changed := func(change func(*stamp)) []string {
 		s := sign(path)
@@ -82,7 +82,7 @@ func TestPIP26_WhoeverCannotProveItIsRefusedAlike(t *testing.T) {
 	plain.expect(want, http.StatusUnauthorized)
 	for name, headers := range forgeries(plain, path) {
 		t.Run(name, func(t *testing.T) {
-			plain.url = plain.serve() // which has not counted any calls yet
+			plain.url = plain.serve() // with a fresh limiter
 			got := plain.post(path, "", headers...)
 			got.header.Del("Date")
 			want.header.Del("Date")
@@ -125,7 +125,7 @@ func TestPIP26_WithoutAUsableKeyNobodyCanApprove(t *testing.T) {
 	}
 }
 
-// A refusal takes the same time whatever the reason, and that includes reasons that are found at once.
+// A denial takes the same time for every reason, including those that are found at once.
 func TestPIP26_ARefusalTakesItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		handler := NewHandler(Options{Log: logr.Discard()})
@@ -181,7 +181,7 @@ func TestPIP26_UnsignedApprovalsNeedASwitch(t *testing.T) {
 	if approval := w.approved(open, "prod"); approval == nil || approval.By != "unsigned" {
 		t.Errorf("recorded is %+v", approval)
 	}
-	// The switch is for promotions that name no Secret, and for no others.
+	// The option applies only to promotions that name no Secret.
 	w.expect(w.post(w.approvalPath(closed, "prod", "1.2.3"), ""), http.StatusUnauthorized)
 }
 
@@ -231,7 +231,7 @@ func TestPIP26_TheKeyAppearsNowhere(t *testing.T) {
 			t.Errorf("the key is in %s:\n%s", where, text)
 		}
 	}
-	if !strings.Contains(w.logged(), "Call refused") || !strings.Contains(seen.String(), "signature missing or wrong") {
+	if !strings.Contains(w.logged(), "Call rejected") || !strings.Contains(seen.String(), "signature missing or wrong") {
 		t.Error("nothing was looked at")
 	}
 }

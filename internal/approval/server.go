@@ -29,7 +29,7 @@ const (
 	maxHeaderBytes  = 16 << 10
 )
 
-// Server is the HTTP server, for a manager to run.
+// Server is the HTTP server, to be run by a manager.
 type Server struct{ opts Options }
 
 var (
@@ -37,7 +37,7 @@ var (
 	_ manager.LeaderElectionRunnable = (*Server)(nil)
 )
 
-// New returns a server that listens once it is started.
+// New returns a server that does not listen before it is started.
 func New(opts Options) (*Server, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
@@ -45,11 +45,11 @@ func New(opts Options) (*Server, error) {
 	return &Server{opts: opts.withDefaults()}, nil
 }
 
-// NeedLeaderElection is false: every replica answers, and only records what it is told.
+// NeedLeaderElection returns false: every replica serves calls, and only records approvals.
 func (s *Server) NeedLeaderElection() bool { return false }
 
-// Start answers calls until the context is done. An address that somebody else has is tried again: promotions go on without calls, and
-// must not end with the process because of it.
+// Start serves calls until the context is done. If the address is in use, it retries: promotions continue without calls, so the process
+// must not end because of it.
 func (s *Server) Start(ctx context.Context) error {
 	pause := wait.Backoff{Duration: time.Second, Factor: 2, Steps: 6, Cap: listenPause}
 	for {
@@ -60,7 +60,7 @@ func (s *Server) Start(ctx context.Context) error {
 		case !errors.Is(err, syscall.EADDRINUSE):
 			return fmt.Errorf("listen for approvals: %w", err)
 		}
-		s.opts.Log.Error(err, "No approvals are taken as long as somebody else has the address; choose another with --approval-address")
+		s.opts.Log.Error(err, "Cannot serve approvals while another program uses the address; choose another with --approval-address")
 		select {
 		case <-ctx.Done():
 			return nil
@@ -69,7 +69,7 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 }
 
-// listenPause is how long the server waits at most before it tries again to listen.
+// listenPause is the maximum pause between attempts to listen.
 const listenPause = 30 * time.Second
 
 // Serve is Start with a listener of the caller, which it closes.
@@ -100,12 +100,12 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	stopping, stop := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer stop()
 	if err := server.Shutdown(stopping); err != nil {
-		return server.Close() // Somebody's call does not end; cutting it off is no error.
+		return server.Close() // A call does not end; cutting it off is no error.
 	}
 	return nil
 }
 
-// secured adds TLS if there are files for it, and reads them again when they change.
+// secured adds TLS if certificate files are set, and reloads them when they change.
 func (s *Server) secured(ctx context.Context, listener net.Listener) (net.Listener, error) {
 	if s.opts.CertificateFile == "" {
 		return listener, nil

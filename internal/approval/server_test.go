@@ -70,7 +70,7 @@ func TestTooManyCalls(t *testing.T) {
 	for range callsPerWindow {
 		w.expect(w.post("/approval/a", ""), http.StatusNotFound)
 	}
-	got := w.post("/promotion/a", "") // Both endpoints count together.
+	got := w.post("/promotion/a", "") // Both endpoints share a limit.
 	w.expect(got, http.StatusTooManyRequests)
 	seconds, err := strconv.Atoi(got.header.Get("Retry-After"))
 	if err != nil || seconds < 1 || seconds > int(limitWindow.Seconds()) {
@@ -171,7 +171,7 @@ func TestOptionsThatContradictThemselves(t *testing.T) {
 	}
 }
 
-func TestStartTellsWhatItCannotDo(t *testing.T) {
+func TestStartReportsWhatItCannotDo(t *testing.T) {
 	api := testkit.Server(t).Client()
 	for name, opts := range map[string]Options{
 		"no such address": {Client: api, Address: "127.0.0.1:-1"},
@@ -187,7 +187,7 @@ func TestStartTellsWhatItCannotDo(t *testing.T) {
 	}
 }
 
-// A caller who never comes to an end must not keep the process from stopping.
+// A call that never ends must not keep the process from stopping.
 func TestTheServerStopsWithOpenCalls(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -214,7 +214,7 @@ func TestTheServerStopsWithOpenCalls(t *testing.T) {
 	}
 }
 
-func TestLongHeadersAreRefused(t *testing.T) {
+func TestLongHeadersAreRejected(t *testing.T) {
 	w := newWorld(t)
 	w.expect(w.post("/approval/a/b/c/d", "", "X-Long: "+strings.Repeat("x", 64<<10)), http.StatusRequestHeaderFieldsTooLarge)
 }
@@ -242,7 +242,7 @@ func TestACertificateIsReadAgainWhenItChanges(t *testing.T) {
 
 func serialOf(t *testing.T, address string) int64 {
 	t.Helper()
-	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // The test looks at the certificate itself.
+	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // The test checks the certificate itself.
 	connection, err := dialer.DialContext(t.Context(), "tcp", address)
 	if err != nil {
 		t.Fatal(err)
@@ -273,7 +273,7 @@ func writeCertificate(t *testing.T, certificateFile, keyFile string, serial int6
 	replace(t, certificateFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))
 }
 
-// replace puts a new file in place of an old one, as kubelet does with mounted Secrets.
+// replace replaces a file like kubelet does for mounted Secrets.
 func replace(t *testing.T, file string, content []byte) {
 	t.Helper()
 	if err := os.WriteFile(file+".new", content, 0o600); err != nil {

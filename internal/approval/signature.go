@@ -24,25 +24,25 @@ const (
 )
 
 const (
-	// signatureTag keeps signatures apart that the same key makes for other purposes.
+	// signatureTag separates these signatures from others made with the same key.
 	signatureTag = "espalier"
-	// signatureWindow is how far the clocks of caller and server may be apart, and how old a call may be.
+	// signatureWindow is the maximum difference between the clocks of caller and server, and the maximum age of a call.
 	signatureWindow = 5 * time.Minute
-	// maxSignatureInput bounds the work on what nobody has vouched for yet.
+	// maxSignatureInput bounds the work on unauthenticated input.
 	maxSignatureInput = 1024
 )
 
 var (
 	signatureLabel = regexp.MustCompile(`^[a-z*][a-z0-9_.*-]{0,63}$`)
-	// signatureNonce has room for 128 bits at least, whether they are written as hex, base64 or UUID.
+	// signatureNonce has room for at least 128 bits, in hex, base64 or as a UUID.
 	signatureNonce = regexp.MustCompile(`^[A-Za-z0-9+/_=.-]{22,128}$`)
 	quotedText     = regexp.MustCompile(`^"([ !#-\[\]-~]*)"$`)
 )
 
-// signature is what the two header fields say: the profile of RFC 9421 that docs/approvals.md describes. It covers the
-// method and the path, and with the parameters the time and the nonce.
+// signature is the content of the two header fields: the profile of RFC 9421 that docs/approvals.md describes. It covers the method and the
+// path, and with the parameters the time and the nonce.
 type signature struct {
-	// input is the text of the covered components and parameters; it is signed as it stands.
+	// input is the text of the covered components and parameters; it is signed as it is.
 	input      string
 	components []string
 	created    time.Time
@@ -52,8 +52,8 @@ type signature struct {
 	mac        []byte
 }
 
-// parseSignature accepts exactly one signature, in the form in which RFC 9421 serialises it. What the header fields
-// mean therefore never depends on how they are read.
+// parseSignature accepts exactly one signature, in the canonical serialisation of RFC 9421. The header fields therefore have only one
+// interpretation.
 func parseSignature(header http.Header) (*signature, error) {
 	input, signed := header.Values(inputHeader), header.Values(signatureHeader)
 	if len(input) != 1 || len(signed) != 1 || len(input[0])+len(signed[0]) > maxSignatureInput {
@@ -102,7 +102,7 @@ func (s *signature) parseParameters(text string) error {
 	for parameter := range strings.SplitSeq(text, ";") {
 		name, value, _ := strings.Cut(parameter, "=")
 		if seen[name] {
-			return fmt.Errorf("the parameter %q is there twice", name)
+			return fmt.Errorf("the parameter %q occurs twice", name)
 		}
 		seen[name] = true
 		if err := s.parseParameter(name, value); err != nil {
@@ -151,7 +151,7 @@ func (s *signature) parseParameter(name, value string) (err error) {
 	return nil
 }
 
-// parseTime reads seconds since 1970, in the one way to write them.
+// parseTime parses seconds since 1970, in canonical form only.
 func parseTime(text string) (time.Time, error) {
 	seconds, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || seconds < 0 || seconds > 1<<40 || strconv.FormatInt(seconds, 10) != text {
@@ -160,7 +160,7 @@ func parseTime(text string) (time.Time, error) {
 	return time.Unix(seconds, 0), nil
 }
 
-// checkTime refuses what was signed too long ago or, by another clock, too far ahead.
+// checkTime rejects what was signed too long ago or, because of clock skew, too far in the future.
 func (s *signature) checkTime(now time.Time) error {
 	if age := now.Sub(s.created); age > signatureWindow || age < -signatureWindow {
 		return fmt.Errorf("the signature was made at %s, more than %s from now", s.created.UTC().Format(time.RFC3339), signatureWindow)
@@ -171,7 +171,7 @@ func (s *signature) checkTime(now time.Time) error {
 	return nil
 }
 
-// base is what is signed: one line for each component, and one for the parameters.
+// base returns what is signed: one line per component, and one for the parameters.
 func (s *signature) base(method, path string) string {
 	values := map[string]string{`"@method"`: method, `"@path"`: path}
 	var text strings.Builder
@@ -182,7 +182,7 @@ func (s *signature) base(method, path string) string {
 	return text.String()
 }
 
-// madeWith tells, in constant time, whether the signature was made with the key for this method and path.
+// madeWith reports, in constant time, whether the signature was made with the key for this method and path.
 func (s *signature) madeWith(key []byte, method, path string) bool {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(s.base(method, path)))

@@ -17,22 +17,22 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// TokenAudience is what tokens have to be made for. One that is good for the API server itself is refused: it must not travel to us.
+// TokenAudience is the required audience of tokens. Tokens for the API server itself are rejected: they must not be sent to this server.
 const TokenAudience = "espalier-approvals"
 
 // approveVerb is the right to decide on promotions.
 const approveVerb = "approve"
 
-// token is one of a user or a service account. It is never printed.
+// token belongs to a user or a service account. It is never printed.
 type token string
 
-// Format keeps the token out of whatever is printed, whichever verb is used.
+// Format keeps the token out of formatted output, whatever the verb.
 func (token) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "token") }
 
 // MarshalText keeps the token out of JSON and structured logs.
 func (token) MarshalText() ([]byte, error) { return []byte("token"), nil }
 
-// tokenOf returns the token that a call carries; empty if it carries none.
+// tokenOf returns the token of a call; empty if there is none.
 func tokenOf(r *http.Request) token {
 	scheme, value, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -45,13 +45,13 @@ func tokenOf(r *http.Request) token {
 //	create tokenreviews.authentication.k8s.io: who approves over HTTP with a token
 //	create subjectaccessreviews.authorization.k8s.io: whether that user may approve
 
-// userOf returns who a token belongs to, if that user may decide on promotions of the pipeline.
+// userOf returns the user of a token, if that user may decide on promotions of the pipeline.
 func (h *handler) userOf(ctx context.Context, p *pipelines.Pipeline, t token) (string, error) {
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: string(t), Audiences: []string{TokenAudience}}}
 	if err := h.Client.Create(ctx, review); err != nil {
 		return "", fmt.Errorf("check a token: %w", err)
 	}
-	// An authenticator that knows no audiences names none: then the token is one for the API server.
+	// An authenticator without support for audiences returns none: then the token is for the API server.
 	if !review.Status.Authenticated || !slices.Contains(review.Status.Audiences, TokenAudience) {
 		return "", refused("the token is not valid for the audience " + TokenAudience)
 	}
@@ -67,10 +67,10 @@ func (h *handler) userOf(ctx context.Context, p *pipelines.Pipeline, t token) (s
 		},
 	}}
 	if err := h.Client.Create(ctx, access); err != nil {
-		return "", fmt.Errorf("ask for the rights of %s: %w", user.Username, err)
+		return "", fmt.Errorf("check the rights of %s: %w", user.Username, err)
 	}
 	if !access.Status.Allowed {
-		return "", refused(fmt.Sprintf("user %s has not the right to %s pipelines.%s", user.Username, approveVerb, pipelines.GroupName))
+		return "", refused(fmt.Sprintf("user %s lacks the right to %s pipelines.%s", user.Username, approveVerb, pipelines.GroupName))
 	}
 	return user.Username, nil
 }

@@ -17,7 +17,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// account makes a service account that may do something with one pipeline, and returns its name and a token for audiences.
+// account creates a service account with verbs on one pipeline, and returns its name and a token for audiences.
 func (w *world) account(name string, verbs []string, audiences ...string) (user, token string) {
 	w.Helper()
 	meta := metav1.ObjectMeta{Namespace: w.Namespace, Name: name}
@@ -42,7 +42,7 @@ func (w *world) account(name string, verbs []string, audiences ...string) (user,
 
 func bearer(token string) []string { return []string{"Authorization: Bearer " + token} }
 
-// A token tells who calls; whether that user may approve is a right, and the name is the one that the API server knows.
+// A token identifies the caller; whether that user may approve depends on a right, and the name is that of the API server.
 func TestATokenApprovesInTheNameOfItsUser(t *testing.T) {
 	w := newWorld(t)
 	shop := w.pipeline("shop", manualNotification(nil))
@@ -75,7 +75,7 @@ func TestATokenApprovesInTheNameOfItsUser(t *testing.T) {
 	}
 }
 
-// The right counts for the pipeline that it names.
+// The right applies only to the pipeline that it names.
 func TestATokenIsGoodForItsPipelineAlone(t *testing.T) {
 	w := newWorld(t)
 	_, token := w.account("approver", []string{"approve"}, TokenAudience)
@@ -88,7 +88,7 @@ func TestATokenIsGoodForItsPipelineAlone(t *testing.T) {
 	}
 }
 
-// A quorum is made of different callers: the same key, or the same user, counts once.
+// A quorum requires different callers: the same key, or the same user, counts once.
 func TestAQuorumOverHTTP(t *testing.T) {
 	w := newWorld(t)
 	promotion := manualNotification(signedBy("key"))

@@ -31,10 +31,10 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// The key of all tests. It must show up nowhere but in its Secret.
+// The key of all tests. It must appear nowhere but in its Secret.
 const canary = "CANARY-5f0c1d2e-key-of-more-than-32-bytes"
 
-// world is a namespace with a key, and a server that speaks real HTTP.
+// world is a namespace with a key, and a server that uses real HTTP.
 type world struct {
 	*testkit.World
 	url string
@@ -44,7 +44,7 @@ type world struct {
 	log   bytes.Buffer
 }
 
-// newWorld starts a server that waits for nothing, unless changed says otherwise.
+// newWorld starts a server without delays, unless changed sets them.
 func newWorld(t *testing.T, changed ...func(*Options)) *world {
 	t.Helper()
 	w := &world{World: testkit.NewWorld(t)}
@@ -53,7 +53,7 @@ func newWorld(t *testing.T, changed ...func(*Options)) *world {
 	return w
 }
 
-// serve starts one more server for the same world, as another replica is.
+// serve starts one more server for the same world, like another replica.
 func (w *world) serve(changed ...func(*Options)) string {
 	w.Helper()
 	opts := Options{
@@ -118,7 +118,7 @@ func manualPullRequest(secret *pipelines.LocalObjectReference) pipelines.Promoti
 	}}}
 }
 
-// pipeline stores a pipeline from dev over staging to prod; promotion is how it promotes.
+// pipeline stores a pipeline from dev through staging to prod, with a promotion block.
 func (w *world) pipeline(name string, promotion pipelines.Promotion) *pipelines.Pipeline {
 	w.Helper()
 	pipeline := testkit.Pipeline(w.Namespace, name).
@@ -131,7 +131,7 @@ func (w *world) pipeline(name string, promotion pipelines.Promotion) *pipelines.
 	return pipeline
 }
 
-// waits has a promotion to an environment wait for approval in the given run.
+// waits makes a promotion to an environment wait for approval in the given run.
 func (w *world) waits(pipeline *pipelines.Pipeline, environment, revision string, run int64) {
 	w.Helper()
 	w.update(pipeline, func(status *pipelines.PipelineStatus) {
@@ -151,7 +151,7 @@ func (w *world) waits(pipeline *pipelines.Pipeline, environment, revision string
 	})
 }
 
-// update changes the status as the controller does, whatever the server has written meanwhile.
+// update changes the status like the controller, despite concurrent writes of the server.
 func (w *world) update(pipeline *pipelines.Pipeline, change func(*pipelines.PipelineStatus)) {
 	w.Helper()
 	current := w.read(pipeline)
@@ -171,7 +171,7 @@ func (w *world) read(pipeline *pipelines.Pipeline) *pipelines.Pipeline {
 	return current
 }
 
-// approved returns the approval that stands in the status.
+// approved returns the approval in the status.
 func (w *world) approved(pipeline *pipelines.Pipeline, environment string) *pipelines.Approval {
 	w.Helper()
 	promotion := w.read(pipeline).Status.Environments[environment].Promotion
@@ -185,7 +185,7 @@ func (w *world) approvalPath(pipeline *pipelines.Pipeline, environment, revision
 	return fmt.Sprintf("/approval/%s/%s/%s/%s", w.Namespace, pipeline.Name, environment, revision)
 }
 
-// answer is what a caller sees.
+// answer is the response that a caller sees.
 type answer struct {
 	code   int
 	body   string
@@ -220,12 +220,12 @@ func (w *world) send(method, url, body string, headers ...string) (answer, error
 	return answer{code: response.StatusCode, body: string(text), header: response.Header}, err
 }
 
-// stamp is a signature in the making, as docs/approvals.md describes it for shells.
+// stamp is a signature under construction, as docs/approvals.md describes it for shells.
 type stamp struct {
 	key, method, path string
 	created           time.Time
 	nonce             string
-	// more is what follows the usual parameters.
+	// more follows the usual parameters.
 	more string
 }
 
@@ -276,5 +276,5 @@ func (w *world) logged() string {
 	return w.log.String()
 }
 
-// hookSecret is what Git servers know, in every Secret of these tests. It is good for nothing else.
+// hookSecret is the secret of Git servers, in every Secret of these tests. It is valid for nothing else.
 const hookSecret = canary + "-for-webhooks"

@@ -62,8 +62,8 @@ func zipped(t testing.TB, data []byte) []byte {
 	return packed
 }
 
-// sparse is a small archive of a file that consists of a hole of 1 TiB. The library writes no such archives, so the
-// records get their names afterwards.
+// sparse returns a small archive of a file that consists of a hole of 1 TiB. The library does not write such archives, so the records get
+// their names afterwards.
 func sparse(t testing.TB) []byte {
 	t.Helper()
 	e := file("hole", "1\n1099511627776\n0\n"+strings.Repeat("\x00", 512-18))
@@ -112,8 +112,8 @@ func TestReadRefuses(t *testing.T) {
 		"a way out further down":   {pack(t, file("a/../../b", "")), "leads out"},
 		"a way out and back":       {pack(t, file("/./../b", "")), "leads out"},
 		"a directory that is out":  {pack(t, directory("..")), "leads out"},
-		"a path of other systems":  {pack(t, file(`..\b`, "")), "no clean path"},
-		"a path that is not clean": {pack(t, file("a//b", "")), "no clean path"},
+		"a path of other systems":  {pack(t, file(`..\b`, "")), "not a clean path"},
+		"a path that is not clean": {pack(t, file("a//b", "")), "not a clean path"},
 		"no name":                  {pack(t, file("./.", "")), "a file needs a name"},
 		"a symbolic link":          {typed(tar.TypeSymlink), "no links or devices"},
 		"a hard link":              {typed(tar.TypeLink), "no links or devices"},
@@ -121,21 +121,21 @@ func TestReadRefuses(t *testing.T) {
 		"a block device":           {typed(tar.TypeBlock), "no links or devices"},
 		"a pipe":                   {typed(tar.TypeFifo), "no links or devices"},
 		"a hole":                   {sparse(t), "the file has 1099511627776 bytes"},
-		"a file twice":             {pack(t, file("a", "1"), file("./a", "2")), `"./a": it is there twice`},
-		"a file and a directory":   {pack(t, directory("a"), file("a", "2")), "it is there twice"},
+		"a file twice":             {pack(t, file("a", "1"), file("./a", "2")), `"./a": it occurs twice`},
+		"a file and a directory":   {pack(t, directory("a"), file("a", "2")), "it occurs twice"},
 		"a file below a file":      {pack(t, file("a", "1"), file("a/b", "2")), `"a" is a file already`},
 		"a directory over a file":  {pack(t, file("a", "1"), directory("a/b/c")), `"a" is a file already`},
 		"too deep":                 {pack(t, file(strings.Repeat("d/", 65)+"f", "")), "more than 64 directories"},
-		"nothing that unpacks":     {[]byte("\x1f\x8bnothing"), "undo gzip"},
+		"nothing that unpacks":     {[]byte("\x1f\x8bnothing"), "decompress"},
 		"cut off in a file":        {plain[:1024], "it is cut off"},
 		"cut off in a header":      {plain[:300], "it is cut off"},
 		"gzip that is cut off":     {zipped(t, plain)[:40], "it is cut off"},
 		"gzip without its sum":     {zipped(t, plain)[:len(zipped(t, plain))-8], "it is cut off"},
 		"gzip with a wrong sum":    {append(zipped(t, plain)[:len(zipped(t, plain))-8], "12345678"...), "gzip: invalid checksum"},
-		"garbage at the end":       {append(bytes.Clone(plain), "garbage"...), "something behind the end"},
-		"garbage within gzip":      {zipped(t, append(bytes.Clone(plain), "garbage"...)), "something behind the end"},
+		"garbage at the end":       {append(bytes.Clone(plain), "garbage"...), "data after the end"},
+		"garbage within gzip":      {zipped(t, append(bytes.Clone(plain), "garbage"...)), "data after the end"},
 		"garbage behind gzip":      {append(zipped(t, plain), "garbage that is long enough"...), "gzip: invalid header"},
-		"a second archive":         {twice, "something behind the end"},
+		"a second archive":         {twice, "data after the end"},
 		"no archive":               {[]byte(strings.Repeat("blueprint", 100)), "invalid tar header"},
 	} {
 		files, err := Read(bytes.NewReader(test.data), Default)
@@ -145,7 +145,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// An archive is measured as it is when gzip is undone, wherever its bytes are.
+// Limits apply to the uncompressed archive, wherever its bytes are.
 func TestReadIsBounded(t *testing.T) {
 	limits := Limits{Bytes: 8 << 10, FileBytes: 6 << 10, Entries: 12, Depth: 3}
 	half := strings.Repeat("\x00", 4<<10)
@@ -185,7 +185,7 @@ func TestManyTinyFiles(t *testing.T) {
 	}
 }
 
-// bomb is an endless stream of zeros in gzip.
+// bomb returns an endless stream of zeros in gzip.
 func bomb(t testing.TB) io.Reader {
 	t.Helper()
 	reader, writer := io.Pipe()

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Files is a directory in memory: contents by clean, relative path. It is an fs.FS that cannot lead anywhere else.
-// Directories are there as long as they have a file, at whatever depth.
+// Files is a directory in memory: contents by clean, relative path. It is an fs.FS that cannot lead anywhere else. A directory exists while
+// it contains a file, at whatever depth.
 type Files map[string][]byte
 
 // Open implements fs.FS.
@@ -33,7 +33,7 @@ func (f Files) Open(name string) (fs.File, error) {
 	return &openDir{info: fileInfo{name: path.Base(name), dir: true}, entries: entries}, nil
 }
 
-// Below returns the files of a directory, by their path in it; nil if it is not there.
+// Below returns the files of a directory, by their path in it; nil if it does not exist.
 func (f Files) Below(dir string) Files {
 	if dir = path.Clean(dir); dir == "." {
 		return f
@@ -53,7 +53,7 @@ func (f Files) Below(dir string) Files {
 // Names returns the paths of all files in order.
 func (f Files) Names() []string { return slices.Sorted(maps.Keys(f)) }
 
-// entries lists a directory in order of names, nil if it is not there.
+// entries lists a directory in order of names, nil if it does not exist.
 func (f Files) entries(dir string) []fs.DirEntry {
 	prefix := dir + "/"
 	if dir == "." {

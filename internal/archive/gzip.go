@@ -14,10 +14,10 @@ import (
 
 var gzipMagic = []byte{0x1f, 0x8b}
 
-// IsGzip reports whether data is packed with gzip, as far as its first bytes tell.
+// IsGzip reports whether data starts like gzip.
 func IsGzip(data []byte) bool { return bytes.HasPrefix(data, gzipMagic) }
 
-// Gunzip undoes gzip if data is packed with it, up to a number of bytes; other data is returned as it is.
+// Gunzip decompresses gzip data, up to a limit in bytes; it returns other data unchanged.
 func Gunzip(data []byte, most int64) ([]byte, error) {
 	if !IsGzip(data) {
 		return data, nil
@@ -33,11 +33,10 @@ func Gunzip(data []byte, most int64) ([]byte, error) {
 	return plain, nil
 }
 
-// stream is an archive after gzip is undone. It ends with an error as soon as it is larger than allowed, in bytes or in
-// proportion to its packed form.
+// stream is a decompressed archive. It ends with an error as soon as it exceeds a limit, in bytes or in proportion to its compressed form.
 type stream struct {
 	plain io.Reader
-	// packed counts what has been read of the packed form; it is nil if there is none.
+	// packed counts the bytes read of the compressed form; it is nil if there is none.
 	packed *counter
 	most   int64
 	read   int64
@@ -66,7 +65,7 @@ func unpacked(from io.Reader, most int64) (*stream, error) {
 	}
 	plain, err := gzip.NewReader(buffered)
 	if err != nil {
-		return nil, fmt.Errorf("undo gzip: %w", err)
+		return nil, fmt.Errorf("decompress: %w", err)
 	}
 	return &stream{plain: plain, packed: packed, most: most}, nil
 }
@@ -74,7 +73,7 @@ func unpacked(from io.Reader, most int64) (*stream, error) {
 var errTooLarge = errors.New("too large")
 
 func (s *stream) Read(into []byte) (int, error) {
-	// One byte more than allowed tells a large archive from one that just fits.
+	// One byte more than the limit distinguishes a large archive from one that just fits.
 	n, err := s.plain.Read(into[:min(int64(len(into)), s.most-s.read+1)])
 	s.read += int64(n)
 	switch {
@@ -86,7 +85,7 @@ func (s *stream) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// explain says that an archive ended too early in words that do not sound like a failed connection.
+// explain words the error of a truncated archive so that it does not sound like a failed connection.
 func (s *stream) explain(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("it is cut off: %w", err)

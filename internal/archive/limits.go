@@ -3,7 +3,7 @@
 
 package archive
 
-// Limits bound what reading one archive may cost. All of them count what is there after gzip is undone.
+// Limits bound the cost of reading one archive. All of them apply after decompression.
 type Limits struct {
 	// Bytes is the size of the whole archive.
 	Bytes int64
@@ -11,11 +11,11 @@ type Limits struct {
 	FileBytes int64
 	// Entries is how many files and directories there may be.
 	Entries int
-	// Depth is how many directories a file may lie in.
+	// Depth is how many directories may enclose a file.
 	Depth int
 }
 
-// Default leaves room for directories many times as large as blueprints and charts in use.
+// Default leaves room for directories many times as large as the blueprints and charts in use.
 var Default = Limits{Bytes: 32 << 20, FileBytes: 16 << 20, Entries: 10_000, Depth: 64}
 
 const (

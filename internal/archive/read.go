@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Read reads a tar archive into memory. Whether it is packed with gzip is seen by its content.
+// Read reads a tar archive into memory. It detects gzip from the content.
 func Read(from io.Reader, limits Limits) (Files, error) {
 	plain, err := unpacked(from, limits.Bytes)
 	if err != nil {
@@ -35,7 +35,7 @@ type reading struct {
 	left    int64
 	entries int
 	files   Files
-	// directories are those that were named and those that files lie in.
+	// directories are the named directories and those that contain files.
 	directories map[string]bool
 }
 
@@ -80,9 +80,9 @@ func (r *reading) entry(header *tar.Header, content io.Reader) error {
 
 func (r *reading) file(name string, size int64, content io.Reader) error {
 	if _, taken := r.files[name]; taken || r.directories[name] {
-		return errors.New("it is there twice")
+		return errors.New("it occurs twice")
 	}
-	// A sparse file is larger than what the archive holds of it, so its size has to be judged before it is read.
+	// A sparse file is larger than its data in the archive, so its size is checked before it is read.
 	if size > r.limits.FileBytes || size > r.left {
 		return fmt.Errorf(
 			"%w: the file has %d bytes; a file may have %d, all of them together %d", errTooLarge, size, r.limits.FileBytes, r.limits.Bytes)
@@ -99,7 +99,7 @@ func (r *reading) file(name string, size int64, content io.Reader) error {
 	return nil
 }
 
-// directory remembers a directory with all that it lies in, none of which may be a file.
+// directory records a directory and its parents, none of which may be a file.
 func (r *reading) directory(name string) error {
 	for ; name != "." && !r.directories[name]; name = path.Dir(name) {
 		if _, taken := r.files[name]; taken {
@@ -110,7 +110,7 @@ func (r *reading) directory(name string) error {
 	return nil
 }
 
-// cleanName returns the path of an entry without what programs put in front of it: a slash, or a dot with a slash.
+// cleanName returns the path of an entry without the prefixes that some programs add: a slash, or a dot with a slash.
 func cleanName(name string, depth int) (string, error) {
 	name = strings.TrimSuffix(strings.TrimLeft(name, "/"), "/")
 	for strings.HasPrefix(name, "./") {
@@ -127,21 +127,21 @@ func cleanName(name string, depth int) (string, error) {
 	}
 	switch {
 	case !fs.ValidPath(name) || strings.ContainsAny(name, "\\\x00"):
-		return "", errors.New("the name is no clean path")
+		return "", errors.New("the name is not a clean path")
 	case len(parts)-1 > depth:
-		return "", fmt.Errorf("it lies in more than %d directories", depth)
+		return "", fmt.Errorf("it is nested in more than %d directories", depth)
 	}
 	return name, nil
 }
 
-// onlyPadding reads what follows the end of the archive. Programs fill it up with zeros; anything else does not belong there.
+// onlyPadding reads what follows the end of the archive. Programs pad it with zeros; anything else is an error.
 func onlyPadding(rest io.Reader) error {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := rest.Read(buffer)
 		for _, b := range buffer[:n] {
 			if b != 0 {
-				return errors.New("there is something behind the end of the archive")
+				return errors.New("there is data after the end of the archive")
 			}
 		}
 		if errors.Is(err, io.EOF) {
@@ -153,7 +153,7 @@ func onlyPadding(rest io.Reader) error {
 	}
 }
 
-// shortened keeps a name from filling an error message.
+// shortened truncates a long name for an error message.
 func shortened(name string) string {
 	const most = 120
 	if len(name) > most {

@@ -11,7 +11,7 @@ import (
 	"io/fs"
 )
 
-// fileMode is the mode of every file that is written.
+// fileMode is the mode of every file in an archive.
 const fileMode = 0o644
 
 // Tar writes files as a tar archive. The same files give the same bytes.
@@ -20,7 +20,7 @@ func Tar(files Files) ([]byte, error) {
 	w := tar.NewWriter(&buffer)
 	for _, name := range files.Names() {
 		if !fs.ValidPath(name) {
-			return nil, fmt.Errorf("%q is no clean path", name)
+			return nil, fmt.Errorf("%q is not a clean path", name)
 		}
 		header := &tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: fileMode, Size: int64(len(files[name]))}
 		if err := w.WriteHeader(header); err != nil {
@@ -36,7 +36,7 @@ func Tar(files Files) ([]byte, error) {
 	return buffer.Bytes(), nil
 }
 
-// Gzip packs data. The same data gives the same bytes.
+// Gzip compresses data. The same data gives the same bytes.
 func Gzip(data []byte) ([]byte, error) {
 	var buffer bytes.Buffer
 	w := gzip.NewWriter(&buffer)

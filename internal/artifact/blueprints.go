@@ -13,17 +13,17 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// Blueprints reads the blueprints of a namespace that are no part of a component. It implements catalog.Artifacts.
+// Blueprints reads the blueprints of a namespace that are not part of a component. It implements catalog.Artifacts.
 type Blueprints struct {
-	// Repositories are those of registries; without them there are no blueprints of OCI. Servers are those of Git.
+	// Repositories are those of registries; without them there are no blueprints from OCI. Servers are those of Git.
 	Repositories *Repositories
 	Servers      *Git
 	Namespace    string
-	// Contents has the Secrets of the namespace.
+	// Contents provides the Secrets of the namespace.
 	Contents credentials.Contents
 }
 
-// Repository is where a catalog reads components and blueprints, all by these.
+// Repository returns a catalog.Repository that reads components and blueprints with these.
 func (b *Blueprints) Repository(name string) catalog.Repository {
 	return catalog.Repository{
 		Name:       name,
@@ -59,7 +59,7 @@ func (b *Blueprints) login(secret *lsv1alpha1.LocalObjectReference) (gitprovider
 		return gitprovider.Credentials{}, err
 	}
 	if data == nil {
-		return gitprovider.Credentials{}, catalog.NotFoundf("secretRef: there is no Secret %s/%s: create it", b.Namespace, secret.Name)
+		return gitprovider.Credentials{}, catalog.NotFoundf("secretRef: Secret %s/%s does not exist: create it", b.Namespace, secret.Name)
 	}
 	login, err := gitprovider.ReaderCredentialsFrom(data)
 	if err != nil {

@@ -14,22 +14,22 @@ import (
 	"espalier.dev/internal/lru"
 )
 
-// View is what somebody sees who uses a Context.
+// View is what a user of a Context sees.
 type View struct {
 	*Repositories
-	// Fingerprint is the same for those who have the same credentials and resolvers.
+	// Fingerprint is equal for equal credentials and resolvers.
 	Fingerprint lru.Key
-	// Ignored lists what the Context says without any effect, in words for the user.
+	// Ignored lists settings of the Context that have no effect, for the user.
 	Ignored []string
 }
 
-// Of opens the repositories with what a Context says about credentials and resolvers. For one job of one object they are the
-// same ones each time, unless the credentials change.
+// Of opens the repositories with the credentials and resolvers of a Context. One job of one object gets the same ones each time, unless the
+// credentials change.
 func (r *Registries) Of(c *lsv1alpha1.Context, contents credentials.Contents, owner types.UID, job string) (View, error) {
 	var read [][]byte
 	config, err := credentials.OfContext(c, func(kind, name string) (map[string][]byte, error) {
 		data, err := contents(kind, name)
-		// Maps of bytes are always JSON, with their keys in order.
+		// Maps of bytes always have a JSON form, with sorted keys.
 		text, _ := json.Marshal(data)
 		read = append(read, []byte(kind), []byte(name), text)
 		return data, err
@@ -45,7 +45,7 @@ func (r *Registries) Of(c *lsv1alpha1.Context, contents credentials.Contents, ow
 	}, nil
 }
 
-// Open is Of for those who need the repositories alone.
+// Open is like Of, but returns only the repositories.
 func (r *Registries) Open(
 	c *lsv1alpha1.Context,
 	contents credentials.Contents,

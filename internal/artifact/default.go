@@ -15,8 +15,8 @@ import (
 // DefaultFlag is the flag for RegistryOptions.Default.
 const DefaultFlag = repository.DefaultFlag
 
-// ParseDefault understands how DefaultFlag names a repository: by the address of a registry, or as a repository context in JSON. Nothing is
-// the zero value. Whether anything is there is not asked.
+// ParseDefault parses the value of DefaultFlag: the address of a registry, or a repository context in JSON. Empty means the zero value. It
+// does not check that the repository exists.
 func ParseDefault(text string) (component.RepositoryContext, error) {
 	if text == "" {
 		return component.RepositoryContext{}, nil
@@ -27,7 +27,7 @@ func ParseDefault(text string) (component.RepositoryContext, error) {
 	}
 	if err != nil {
 		return component.RepositoryContext{}, fmt.Errorf(
-			`--%s: %w: write the address of a registry, such as registry.example.com/components, `+
+			`--%s: %w: use the address of a registry, such as registry.example.com/components, `+
 				`or a repository context in JSON, such as {"type":"OCIRegistry","baseUrl":"registry.example.com/components"}`, DefaultFlag, err)
 	}
 	return parsed, nil

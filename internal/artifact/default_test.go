@@ -30,12 +30,12 @@ func TestParseDefault(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"robot:s3cret@r.io/components":          "no user or password",
-		"ftp://r.io":                            "begins with https://",
+		"ftp://r.io":                            "must start with https://",
 		" ":                                     "needs a host",
 		"{}":                                    "needs a type",
 		`{"type": "OCIRegistry"`:                "repository context",
 		`{"type": "OCIRegistry"}`:               "baseUrl",
-		`{"type": "s3"}`:                        `the type "s3" is not known`,
+		`{"type": "s3"}`:                        `unknown type "s3"`,
 		`{"type": "local", "filePath": "../a"}`: "filePath",
 		`{"type": "OCIRegistry", "baseUrl": "robot:s3cret@r.io"}`:  "no user or password",
 		`{"type": "OCIRegistry/v7", "baseUrl": "r.io/components"}`: `no version "v7"`,
@@ -45,7 +45,7 @@ func TestParseDefault(t *testing.T) {
 			t.Errorf("%s: there is no error", text)
 			continue
 		}
-		for _, part := range []string{want, "--default-repository-context: ", "write the address of a registry"} {
+		for _, part := range []string{want, "--default-repository-context: ", "use the address of a registry"} {
 			if !strings.Contains(err.Error(), part) {
 				t.Errorf("%s: %q does not contain %q", text, err, part)
 			}

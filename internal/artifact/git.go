@@ -20,7 +20,7 @@ import (
 	"espalier.dev/internal/lru"
 )
 
-// gitCacheBytes is for some hundred blueprints.
+// gitCacheBytes has room for a few hundred blueprints.
 const gitCacheBytes = 64 << 20
 
 // gitLimits suit repositories that hold blueprints: text, of one commit.
@@ -37,7 +37,7 @@ func NewGit(rules dial.Rules) *Git {
 	return &Git{rules: rules, read: lru.NewCache[blueprint.Files](gitCacheBytes)}
 }
 
-// Read returns the blueprint in a repository, at a commit that was found before, or at the one that its revision leads to now.
+// Read returns the blueprint in a repository, at a known commit, or at the one that its revision currently refers to.
 func (g *Git) Read(
 	ctx context.Context,
 	at lsv1alpha1.GitBlueprint,
@@ -53,7 +53,7 @@ func (g *Git) Read(
 		return catalog.Artifact{}, classified(err)
 	}
 	defer remote.Close()
-	// Which commits may be read depends on the credentials, so they are part of what is remembered.
+	// Which commits may be read depends on the credentials, so they are part of the cache key.
 	fingerprint := credentials.Fingerprint()
 	remembered := func(commit string) lru.Key {
 		return lru.KeyOf([]byte(at.URL), fingerprint[:], []byte(directory), []byte(commit))
@@ -68,11 +68,11 @@ func (g *Git) Read(
 	return catalog.Artifact{Files: files, Revision: commit}, err
 }
 
-// directoryOf returns the directory as Git's objects name it, empty for the whole repository.
+// directoryOf returns the directory in the form of Git's objects, empty for the whole repository.
 func directoryOf(name string) (string, error) {
 	directory := strings.Trim(name, "/")
 	if directory != "" && (directory == "." || !fs.ValidPath(directory)) {
-		return "", fmt.Errorf("path %q does not name a directory of the repository: write it without \".\" and \"..\"", name)
+		return "", fmt.Errorf("path %q is not a directory of the repository: use it without \".\" and \"..\"", name)
 	}
 	return directory, nil
 }
@@ -85,7 +85,7 @@ type fetching struct {
 	asked     bool
 }
 
-// resolve looks the revision up.
+// resolve resolves the revision.
 func (f *fetching) resolve(ctx context.Context) (string, error) {
 	f.asked = true
 	commit, err := f.remote.Resolve(ctx, f.at.Revision)
@@ -98,10 +98,10 @@ func (f *fetching) resolve(ctx context.Context) (string, error) {
 	return commit, nil
 }
 
-// files reads the directory of a commit, and reckons its size.
+// files reads the directory of a commit, and estimates its size.
 func (f *fetching) files(ctx context.Context, commit string) (blueprint.Files, int, error) {
 	if !f.asked {
-		// The server says what it can do when it is asked for its branches.
+		// The server announces its capabilities when it lists its branches.
 		if _, err := f.resolve(ctx); err != nil && !errors.Is(err, resolve.ErrNotFound) {
 			return nil, 0, err
 		}
@@ -135,8 +135,7 @@ func (f *fetching) files(ctx context.Context, commit string) (blueprint.Files, i
 	return checked, size, nil
 }
 
-// classified says of an error of a server what it means for an installation. Most may pass: a server comes back, somebody corrects a
-// Secret.
+// classified classifies an error of a server for an installation. Most may pass: a server comes back, a user corrects a Secret.
 func classified(err error) error {
 	var of *gitprovider.Error
 	if !errors.As(err, &of) {

@@ -88,7 +88,7 @@ func TestAWrongPasswordMayBeCorrected(t *testing.T) {
 	}
 }
 
-// What was fetched once is not fetched again: of a branch only its tip is asked for, of a known commit nothing.
+// Content is fetched once: for a branch only its tip is requested again, for a known commit nothing.
 func TestARevisionIsFetchedOnce(t *testing.T) {
 	w := newWorld(t)
 	commit := w.read(t, w.at(gitserver.Main, "shop"), "").Revision
@@ -124,7 +124,7 @@ func TestWhatCannotBeReadSaysWhy(t *testing.T) {
 		"no such revision":   {w.at("v9", "shop"), false, true, `revision "v9" is neither a branch nor a tag of ` + w.repository.URL},
 		"no such commit":     {w.at(strings.Repeat("a", 40), "shop"), false, false, strings.Repeat("a", 40)},
 		"no such directory":  {w.at(gitserver.Main, "shops"), true, false, `there is no directory "shops" in commit `},
-		"a way out":          {w.at(gitserver.Main, "shop/../.."), true, false, `path "shop/../.." does not name a directory`},
+		"a way out":          {w.at(gitserver.Main, "shop/../.."), true, false, `path "shop/../.." is not a directory`},
 		"a file":             {w.at(gitserver.Main, "README.md"), true, false, `there is no directory "README.md"`},
 		"no such repository": {other, false, false, "team/absent"},
 		"another protocol":   {plain, true, false, "url"},

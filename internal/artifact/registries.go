@@ -18,22 +18,21 @@ import (
 	"espalier.dev/internal/oci"
 )
 
-// maxRepositories is how many sets of repositories are remembered: one for each job that is running, or ran lately.
+// maxRepositories is how many sets of repositories are cached: one for each running or recent job.
 const maxRepositories = 256
 
-// RegistryOptions say how registries are read.
+// RegistryOptions configure how registries are read.
 type RegistryOptions struct {
 	// Rules say which addresses may be dialled.
 	Rules dial.Rules
-	// CacheDirectory keeps what was read, up to CacheBytes. Several processes may share it.
+	// CacheDirectory keeps content, up to CacheBytes. Several processes may share it.
 	CacheDirectory string
 	CacheBytes     int64
-	// Files is where component repositories of the types local and CommonTransportFormat are; nil if there are none.
+	// Files contains component repositories of the types local and CommonTransportFormat; nil if there are none.
 	Files fs.FS
-	// Default is where components are looked up for which neither an installation nor its Context names a repository, unless it is the zero
-	// value.
+	// Default is the repository of components for which neither an installation nor its Context names one, unless it is the zero value.
 	Default component.RepositoryContext
-	// Instead takes the place of every repository of components that is named, unless it is the zero value.
+	// Instead replaces every named repository of components, unless it is the zero value.
 	Instead component.RepositoryContext
 }
 
@@ -48,12 +47,13 @@ type Registries struct {
 	open     *lru.Cache[*Repositories]
 }
 
-// Repositories are those that somebody sees who has certain credentials. In them nothing moves: where a tag has led once, it leads again.
+// Repositories are the repositories as seen with certain credentials. Nothing in them moves: a tag always refers to what it referred to
+// first.
 type Repositories struct {
 	*repository.Repositories
 
 	mu sync.Mutex
-	// verified are the signatures that were found valid.
+	// verified are the signatures that are known to be valid.
 	verified map[verification]bool
 }
 
@@ -63,7 +63,7 @@ type verification struct {
 	key  lru.Key
 }
 
-// Verify checks a signature of a closure, once: content that was found to be what was signed stays so, since nothing moves.
+// Verify checks a signature of a closure once: since nothing moves, verified content stays verified.
 func (r *Repositories) Verify(ctx context.Context, set *component.Set, name string, trust signature.Trust) error {
 	wanted := verification{set: set, name: name, key: lru.KeyOf(trust.PublicKey, trust.CA)}
 	r.mu.Lock()
@@ -81,7 +81,7 @@ func (r *Repositories) Verify(ctx context.Context, set *component.Set, name stri
 	return nil
 }
 
-// NewRegistries opens the cache. Nothing is sent yet.
+// NewRegistries opens the cache. It sends nothing yet.
 func NewRegistries(options RegistryOptions) (*Registries, error) {
 	cache, err := oci.OpenCache(options.CacheDirectory, options.CacheBytes)
 	if err != nil {
@@ -97,10 +97,10 @@ func NewRegistries(options RegistryOptions) (*Registries, error) {
 	}, nil
 }
 
-// With returns the repositories as they are seen with the credentials and resolvers of a Context. Whoever gives the same key gets the same
-// ones: so a key stands for one configuration, and for one job.
+// With returns the repositories as seen with the credentials and resolvers of a Context. The same key returns the same repositories, so a
+// key stands for one configuration and one job.
 func (r *Registries) With(key lru.Key, config credentials.Config) *Repositories {
-	// Nothing here can fail.
+	// This cannot fail.
 	found, _ := r.open.Get(key, func() (*Repositories, int, error) {
 		return &Repositories{
 			Repositories: repository.New(repository.Options{

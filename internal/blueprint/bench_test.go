@@ -55,7 +55,7 @@ func largeFiles(items, imports int) Files {
 	return Files{"blueprint.yaml": []byte(text.String()), "go.yaml": []byte(inGo.String()), "spiff.yaml": []byte(inSpiff.String())}
 }
 
-// largeInput is an installation of such a blueprint, which the engine parses or remembers.
+// largeInput is an installation of such a blueprint, which the engine parses or takes from its cache.
 func largeInput(t testing.TB, e *Engine, tree lsv1alpha1.AnyJSON, imports int) Input {
 	b, err := e.ParseInline(tree)
 	if err != nil {
@@ -80,7 +80,7 @@ func largeInput(t testing.TB, e *Engine, tree lsv1alpha1.AnyJSON, imports int) I
 
 const benchItems, benchImports = 50, 20
 
-// mapAll lets an installation compute all imports of its blueprint.
+// mapAll makes an installation compute all imports of its blueprint.
 func mapAll(in Input) Input {
 	mappings := map[string]lsv1alpha1.AnyJSON{}
 	for _, data := range in.Installation.Spec.Imports.Data {
@@ -92,8 +92,8 @@ func mapAll(in Input) Input {
 	return in
 }
 
-// BenchmarkRender renders 50 deploy items from 20 imports: with an engine that knows the blueprint, with mappings of all
-// imports, and with an engine that does not know the blueprint.
+// BenchmarkRender renders 50 deploy items from 20 imports: with a blueprint in the cache, with mappings of all imports, and
+// with a blueprint that is not cached.
 func BenchmarkRender(b *testing.B) {
 	tree := treeOf(b, largeFiles(benchItems, benchImports))
 	renderInput := func(b *testing.B, e *Engine, in Input) {

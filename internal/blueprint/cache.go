@@ -15,14 +15,14 @@ import (
 	"espalier.dev/internal/template/spiff"
 )
 
-// Sizes for the caches of a process that serves some hundred blueprints and some thousand installations.
+// Cache sizes for a process that serves some hundred blueprints and some thousand installations.
 const (
 	blueprintCacheBytes  = 64 << 20
 	mappingCacheBytes    = 16 << 20
 	descriptorCacheBytes = 16 << 20
 )
 
-// compiledFactor is how much larger a compiled template is than its text, roughly and rather too much.
+// compiledFactor is how much larger a compiled template is than its text: a rough, high estimate.
 const compiledFactor = 8
 
 func bytesOf(f Files) int {
@@ -33,7 +33,7 @@ func bytesOf(f Files) int {
 	return total
 }
 
-// keyOf covers the names and contents of all files.
+// keyOf returns a hash of the names and contents of all files.
 func keyOf(f Files) lru.Key {
 	parts := make([][]byte, 0, 2*len(f))
 	for _, name := range slices.Sorted(maps.Keys(f)) {
@@ -42,8 +42,8 @@ func keyOf(f Files) lru.Key {
 	return lru.KeyOf(parts...)
 }
 
-// Parse is the function Parse with a memory: a blueprint whose files were seen before is not parsed again. The files must
-// not be changed afterwards.
+// Parse is the function Parse with a cache: a blueprint with known files is not parsed again. The files must not be modified
+// afterwards.
 func (e *Engine) Parse(files Files) (*Blueprint, error) {
 	return e.blueprints.Get(keyOf(files), func() (*Blueprint, int, error) {
 		b, err := Parse(files)
@@ -51,7 +51,7 @@ func (e *Engine) Parse(files Files) (*Blueprint, error) {
 	})
 }
 
-// ParseInline reads the blueprint in a directory that is written as a tree, or remembers it.
+// ParseInline parses a blueprint whose directory is written as a tree, or takes it from the cache.
 func (e *Engine) ParseInline(tree lsv1alpha1.AnyJSON) (*Blueprint, error) {
 	return e.blueprints.Get(lru.KeyOf([]byte("inline"), tree.Raw), func() (*Blueprint, int, error) {
 		b, err := parseInline(tree)
@@ -76,7 +76,7 @@ func parseInline(tree lsv1alpha1.AnyJSON) (*Blueprint, error) {
 	return b, nil
 }
 
-// mapper evaluates the data mappings of an installation, which are compiled once.
+// mapper evaluates the data mappings of an installation. Each is compiled once.
 func (e *Engine) mapper(field string) dataflow.Mapper {
 	return func(mapping lsv1alpha1.AnyJSON, bindings map[string]any) (any, error) {
 		compiled, err := e.mappings.Get(lru.KeyOf([]byte(field), mapping.Raw), func() (*spiff.Template, int, error) {

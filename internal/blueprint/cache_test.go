@@ -50,7 +50,7 @@ func TestBlueprintsAreParsedOnce(t *testing.T) {
 	}
 }
 
-// What is remembered costs no more than its key; parsing would allocate thousands of times.
+// A cache hit costs no more than its key; parsing would allocate thousands of times.
 func TestRememberingIsCheap(t *testing.T) {
 	e := NewEngine()
 	large := largeFiles(50, 20)
@@ -97,7 +97,7 @@ func TestBrokenBlueprintsAreNotRemembered(t *testing.T) {
 	}
 }
 
-// The size of a blueprint is reckoned with its compiled templates.
+// The size of a blueprint includes its compiled templates.
 func TestLargeBlueprintsAreNotRemembered(t *testing.T) {
 	e := NewEngine()
 	large := Files{"blueprint.yaml": []byte("kind: Blueprint"), "large": make([]byte, blueprintCacheBytes/compiledFactor)}

@@ -15,8 +15,8 @@ import (
 	"espalier.dev/internal/schema"
 )
 
-// Check finds all that is wrong or odd in a blueprint's directory, as far as it can be told without an installation: what
-// Parse refuses or warns about, schemas that are none, and the same for the blueprints that it contains.
+// Check finds all errors and oddities in a blueprint's directory that can be found without an installation: what Parse
+// rejects or warns about, invalid schemas, and the same for the blueprints that it contains.
 func Check(files Files) Findings {
 	f := &Findings{}
 	content, err := readFile(files, lsv1alpha1.BlueprintFileName)
@@ -41,7 +41,7 @@ func Check(files Files) Findings {
 	return *f
 }
 
-// relations checks where nested installations get their imports from. What executions add to them is not known here.
+// relations checks where nested installations get their imports from. What executions add is not known here.
 func (f *Findings) relations(b *Blueprint) {
 	var templates []lsv1alpha1.InstallationTemplate
 	var siblings []dataflow.Sibling
@@ -69,7 +69,7 @@ func (f *Findings) relations(b *Blueprint) {
 	}
 }
 
-// templates compiles each template. What validation has found already is left to it.
+// templates compiles each template, except those for which validation has already found errors.
 func (f *Findings) templates(b *Blueprint) {
 	for _, list := range b.executorLists() {
 		for i := range list.executors {
@@ -86,7 +86,7 @@ func (f *Findings) templates(b *Blueprint) {
 	}
 }
 
-// refusals warns about functions that fail when they are called. Whether they are is not known here.
+// refusals warns about functions whose calls fail. Whether they are called is not known here.
 func (f *Findings) refusals(at string, x executor, state bool) {
 	var all []string
 	switch {
@@ -108,7 +108,7 @@ func (f *Findings) refusals(at string, x executor, state bool) {
 	}
 }
 
-// calculations warns where an imported number means something else in Landscaper.
+// calculations warns about imported numbers that Landscaper treats differently.
 func (f *Findings) calculations(at string, x executor, b *Blueprint) {
 	if x.spiff == nil {
 		return
@@ -122,7 +122,7 @@ func (f *Findings) calculations(at string, x executor, b *Blueprint) {
 	}
 }
 
-// numbersOf returns the names of the imports whose schemas say that they are numbers.
+// numbersOf returns the names of the imports whose schemas declare numbers.
 func numbersOf(imports []lsv1alpha1.ImportDefinition) []string {
 	var names []string
 	for i := range imports {
@@ -144,7 +144,7 @@ func sound(at string, e *lsv1alpha1.TemplateExecutor) bool {
 	return len(alone.Errors) == 0
 }
 
-// withPlace puts the place in front of an error, unless it is there.
+// withPlace prefixes an error with the place, unless it already has this prefix.
 func withPlace(at string, err error) string {
 	text := err.Error()
 	if len(text) >= len(at) && text[:len(at)] == at {
@@ -153,7 +153,7 @@ func withPlace(at string, err error) string {
 	return at + ": " + text
 }
 
-// errElsewhere stands for schemas in components, which nobody can look up here.
+// errElsewhere is the error of schemas in components, which cannot be resolved here.
 var errElsewhere = errors.New("the schema is in a component")
 
 func (f *Findings) schemas(b *Blueprint) {
@@ -186,7 +186,7 @@ func (f *Findings) schemas(b *Blueprint) {
 	}
 }
 
-// nested checks the blueprints that nested installations bring along.
+// nested checks the blueprints that nested installations contain.
 func (f *Findings) nested(b *Blueprint) {
 	for i := range b.Subinstallations {
 		t := b.Subinstallations[i].InstallationTemplate

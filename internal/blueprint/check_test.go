@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// checked is a directory and the one thing that is to be found in it.
+// checked is a directory and the one expected finding.
 type checked struct {
 	files Files
 	want  string
@@ -56,12 +56,12 @@ var wrong = map[string]checked{
 	"an empty directory":     {Files{}, `there is no file "blueprint.yaml" in the blueprint; it has no files`},
 	"broken YAML":            {files("imports: ["), "blueprint.yaml: not valid YAML: "},
 	"a wrong type":           {files("imports: 5"), "blueprint.yaml: imports: is of type number, must be of type array"},
-	"a list for a blueprint": {files("[]"), "blueprint.yaml: not what is expected here: "},
+	"a list for a blueprint": {files("[]"), "blueprint.yaml: unexpected content: "},
 	"another kind":           {files("kind: Installation"), `kind: is "Installation", must be Blueprint`},
 	"an import without name": {files("imports: [{schema: {}}]"), "imports[0].name: is required"},
 	"two imports of a name": {
 		files("imports: [{name: a, schema: {}}, {name: a, schema: {}}]"),
-		`imports[1].name: "a" is taken by imports[0] already`,
+		`imports[1].name: "a" is already used by imports[0]`,
 	},
 	"an import of no type": {
 		files("imports: [{name: a}]"),
@@ -73,11 +73,11 @@ var wrong = map[string]checked{
 	},
 	"data with a target type": {
 		importOf("type: data, schema: {}, targetType: t"),
-		"imports[0].targetType: goes with targets, not with data",
+		"imports[0].targetType: is for targets, not for data",
 	},
 	"a target with a schema": {
 		importOf("type: target, targetType: t, schema: {}"),
-		"imports[0].schema: goes with data, not with targets",
+		"imports[0].schema: is for data, not for targets",
 	},
 	"a default for a target": {
 		importOf("targetType: t, required: false, default: {value: 1}"),
@@ -97,7 +97,7 @@ var wrong = map[string]checked{
 	},
 	"an export of a list": {
 		files("exports: [{name: a, type: targetList, targetType: t}]"),
-		`exports[0].type: is "targetList", an export is data or target`,
+		`exports[0].type: is "targetList", must be data or target`,
 	},
 	"an export without name":       {files("exports: [{schema: {}}]"), "exports[0].name: is required"},
 	"an export of no type":         {files("exports: [{name: a}]"), "exports[0]: needs a type"},
@@ -147,7 +147,7 @@ var wrong = map[string]checked{
 	"a subinstallation without name": {files("subinstallations: [{blueprint: {ref: x}}]"), "subinstallations[0].name: is required"},
 	"two subinstallations of a name": {
 		files("subinstallations: [{name: a}, {name: a}]"),
-		`subinstallations[1].name: "a" is taken by subinstallations[0] already`,
+		`subinstallations[1].name: "a" is already used by subinstallations[0]`,
 	},
 	"a file of a subinstallation": {
 		files("subinstallations: [{file: s.yaml}]"),
@@ -185,11 +185,11 @@ var odd = map[string]checked{
 		),
 		`imports[1]: nothing in the blueprint uses the import "b"`,
 	},
-	"a function that is refused": {
+	"a function that is rejected": {
 		files("deployExecutions: [{name: d, type: Spiff, template: {x: [{y: '(( true ? [1] :map[[1]|x|->env(x)] ))'}]}}]"),
 		"deployExecutions[0]: function env is not available in blueprints because a blueprint must not depend on the environment of the process that evaluates it; import the value instead",
 	},
-	"a function that Go refuses": {
+	"a function that Go rejects": {
 		files("deployExecutions: [{name: d, type: GoTemplate, template: '{{ if false }}{{ now }}{{ end }}'}]"),
 		"deployExecutions[0]: function now is not available in blueprints because its result depends on the clock or the time zone, and rendering twice must give the same; import the time instead",
 	},
@@ -207,7 +207,7 @@ var odd = map[string]checked{
 	},
 	"an option of the other language": {
 		executorOf("type: Spiff, template: {}, allowMissingKeys: true"),
-		"deployExecutions[0].allowMissingKeys: goes with GoTemplate",
+		"deployExecutions[0].allowMissingKeys: is only for GoTemplate",
 	},
 	"data without schema":   {importOf("type: data"), "imports[0].schema: is missing: any value is accepted"},
 	"a target without type": {importOf("type: target"), "imports[0].targetType: is missing: targets of any type are accepted"},
@@ -229,7 +229,7 @@ var odd = map[string]checked{
 	},
 }
 
-// Each finding is the only one: an error does not draw others after it, and a warning is no error.
+// Each finding is the only one: an error causes no further ones, and a warning is not an error.
 func TestCheckFinds(t *testing.T) {
 	only := func(findings []string, want string) bool {
 		return len(findings) == 1 && strings.HasPrefix(findings[0], want)
@@ -280,11 +280,11 @@ func TestCheckIsSilent(t *testing.T) {
 	}
 }
 
-// What Check accepts, Parse accepts, and the other way round as far as Parse looks.
+// Check and Parse accept the same blueprints, as far as Parse checks.
 func TestCheckAgreesWithParse(t *testing.T) {
 	for name, c := range wrong {
 		_, err := Parse(c.files)
-		schemas := strings.Contains(c.want, "schema: ") && !strings.Contains(c.want, "goes with") || strings.HasPrefix(c.want, "localTypes")
+		schemas := strings.Contains(c.want, "schema: ") && !strings.Contains(c.want, "is for data") || strings.HasPrefix(c.want, "localTypes")
 		nested := strings.Contains(c.want, "blueprint.filesystem") || strings.HasPrefix(c.want, "subinstallations[s].imports") ||
 			strings.HasPrefix(c.want, "installations wait")
 		if (err == nil) != (schemas || nested) {

@@ -17,8 +17,8 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// Functions that only a cluster can answer. A template asks nobody: a call whose answer is not known ends the rendering with Unanswered,
-// and whoever renders finds the answer and renders again with it. The same template with the same answers gives the same output.
+// Functions that only a cluster can answer. Templates never contact a cluster: a call with an unknown answer ends the rendering with
+// Unanswered, and the caller gets the answer and renders again with it. The same template with the same answers gives the same output.
 const (
 	FunctionShoot                 = "getShootAdminKubeconfig"
 	FunctionShootWithExpiry       = "getShootAdminKubeconfigWithExpirationTimestamp"
@@ -27,43 +27,43 @@ const (
 	FunctionOIDC                  = "getOidcKubeconfig"
 )
 
-// ClusterCall is a call that only a cluster can answer. Two calls with the same arguments are one.
+// ClusterCall is a call that only a cluster can answer. Calls with the same arguments are the same call.
 type ClusterCall struct {
-	// Credential says what is asked for: FunctionShoot, FunctionServiceAccount or FunctionOIDC.
+	// Credential is the requested credential: FunctionShoot, FunctionServiceAccount or FunctionOIDC.
 	Credential string `json:"credential"`
-	// Target is the name of the Target, which the installation imports, by whose cluster it is answered.
+	// Target is the name of an imported Target. Its cluster answers the call.
 	Target string `json:"target"`
-	// Name and Namespace are those of a shoot or a service account, Seconds is how long the credential shall be valid.
+	// Name and Namespace identify a shoot or a service account; Seconds is the validity of the credential.
 	Name      string `json:"name,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
 	Seconds   int64  `json:"seconds,omitempty"`
-	// Issuer and Client are those of an identity provider.
+	// Issuer and Client identify an identity provider.
 	Issuer string `json:"issuer,omitempty"`
 	Client string `json:"client,omitempty"`
 }
 
-// Answer is a kubeconfig that a cluster has given. It is a secret.
+// Answer is a kubeconfig issued by a cluster. It is a secret.
 type Answer struct {
 	Kubeconfig string    `json:"kubeconfig"`
 	Expires    time.Time `json:"expires,omitzero"`
 }
 
-// Answers are those that are known.
+// Answers are the known answers.
 type Answers map[ClusterCall]Answer
 
-// Unanswered ends a rendering that needs an answer.
+// Unanswered is the error of a rendering that needs an answer.
 type Unanswered struct {
 	Call ClusterCall
-	// Target is the one that Call names.
+	// Target is the Target that Call names.
 	Target *lsv1alpha1.Target
 }
 
 // Error names the function, which is no secret.
 func (u *Unanswered) Error() string {
-	return fmt.Sprintf("the template calls %s, and the answer of the cluster is not known", u.Call.Credential)
+	return fmt.Sprintf("the template calls %s, and the answer of the cluster is unknown", u.Call.Credential)
 }
 
-// clusterFunctions are the functions, by name, with what they ask for.
+// clusterFunctions maps the functions to the credentials that they request.
 var clusterFunctions = map[string]string{
 	FunctionShoot: FunctionShoot, FunctionShootWithExpiry: FunctionShoot,
 	FunctionServiceAccount: FunctionServiceAccount, FunctionServiceAccountAndTime: FunctionServiceAccount,
@@ -80,7 +80,7 @@ func (b *Blueprint) AsksClusters() bool {
 	return false
 }
 
-// addClusterFunctions lets templates call clusters of Targets that the installation imports.
+// addClusterFunctions adds the functions that call clusters of Targets that the installation imports.
 func (e *execution) addClusterFunctions(imports *dataflow.Imports) {
 	targets := map[string]*lsv1alpha1.Target{}
 	for _, target := range imports.Targets() {
@@ -96,12 +96,12 @@ func (e *execution) addClusterFunctions(imports *dataflow.Imports) {
 				return nil, err
 			}
 			if targets[call.Target] == nil {
-				return nil, template.Problemf("the target is none that the installation imports: pass one as it is, as in .imports.cluster")
+				return nil, template.Problemf("the target is not one that the installation imports: pass an import unchanged, as in .imports.cluster")
 			}
 			answer, known := e.Answers[call]
 			if !known {
 				e.asked = &Unanswered{Call: call, Target: targets[call.Target]}
-				return nil, template.Problemf("the answer of the cluster is not known yet")
+				return nil, template.Problemf("the answer of the cluster is still unknown")
 			}
 			return answer.value(name), nil
 		}
@@ -110,11 +110,11 @@ func (e *execution) addClusterFunctions(imports *dataflow.Imports) {
 
 // elsewhere says where a function works.
 func elsewhere(function string) string {
-	return fmt.Sprintf("function %s asks the cluster of a Target, which only the controller does, while it runs an installation: "+
-		"what it gives cannot be shown here", function)
+	return fmt.Sprintf("function %s calls the cluster of a Target, which only the controller does while it runs an installation: "+
+		"its result cannot be shown here", function)
 }
 
-// value is what a function gives.
+// value returns the result of a function.
 func (a Answer) value(function string) any {
 	kubeconfig := base64.StdEncoding.EncodeToString([]byte(a.Kubeconfig))
 	if function != FunctionShootWithExpiry && function != FunctionServiceAccountAndTime {
@@ -126,7 +126,7 @@ func (a Answer) value(function string) any {
 	}
 }
 
-// clusterCall reads the arguments of a call. Errors name the argument, and never its value.
+// clusterCall reads the arguments of a call. Errors name the argument, never its value.
 func clusterCall(credential string, arguments []any) (ClusterCall, error) {
 	names := []string{"the name", "the namespace", "the seconds", "the target"}
 	if credential == FunctionOIDC {
@@ -151,7 +151,7 @@ func clusterCall(credential string, arguments []any) (ClusterCall, error) {
 	return call, read.err
 }
 
-// argumentReader reads arguments until one is wrong.
+// argumentReader reads arguments until the first error.
 type argumentReader struct {
 	names     []string
 	arguments []any
@@ -160,7 +160,7 @@ type argumentReader struct {
 
 func (r *argumentReader) refuse(index int, wanted string) {
 	if r.err == nil {
-		r.err = template.Problemf("argument %d, %s, has to be %s; it is %s",
+		r.err = template.Problemf("argument %d, %s, must be %s; it is %s",
 			index+1, r.names[index], wanted, template.TypeName(r.arguments[index]))
 	}
 }
@@ -173,7 +173,7 @@ func (r *argumentReader) text(index int) string {
 	return text
 }
 
-// seconds takes a whole number, also one that is written as a float: imported numbers may be.
+// seconds reads a whole number, even one written as a float: imported numbers may be floats.
 func (r *argumentReader) seconds(index int) int64 {
 	var n int64
 	switch value := r.arguments[index].(type) {
@@ -202,7 +202,7 @@ func (r *argumentReader) target(index int) string {
 	return name
 }
 
-// functions are the names of those that a template may call.
+// functions returns the names of the functions that a template may call.
 func (x executor) functions() []string {
 	if x.goTemplate != nil {
 		return x.goTemplate.Functions()

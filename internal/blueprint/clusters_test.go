@@ -21,7 +21,7 @@ import (
 const clusterImport = `imports: [{name: cluster, type: target, targetType: landscaper.gardener.cloud/kubernetes-cluster}]
 `
 
-// goCall and spiffCall deploy what an expression gives.
+// goCall and spiffCall deploy the result of an expression.
 func goCall(expression string) Files {
 	return files(clusterImport+"deployExecutions: [{name: d, type: GoTemplate, file: d.yaml}]", "d.yaml",
 		"deployItems:\n- {name: i, type: t, config: {apiVersion: v1, kind: C, x: {{ toJson ("+expression+") }}}}\n")
@@ -32,7 +32,7 @@ func spiffCall(expression string) Files {
 		"deployItems:\n- name: i\n  type: t\n  config:\n    apiVersion: v1\n    kind: C\n    x: (( "+expression+" ))\n")
 }
 
-// withCluster imports a Target. Its configuration is none of the template's business.
+// withCluster imports a Target. Templates must not see its configuration.
 func withCluster(t *testing.T, e *Engine, f Files) Input {
 	t.Helper()
 	in := inputOf(t, e, f)
@@ -92,14 +92,14 @@ func TestClusterCallsAreAnsweredFromOutside(t *testing.T) {
 	}
 }
 
-// Nobody can be asked by a template that is rendered without a cluster, and none outside of executions.
+// Cluster functions fail when a template is rendered without a cluster, and outside of executions.
 func TestClusterCallsAreRefusedWhereNobodyAsks(t *testing.T) {
 	e := NewEngine()
 	for name, f := range map[string]Files{
 		"Go":    goCall(`getServiceAccountKubeconfig "robot" "shop" 3600 .imports.cluster`),
 		"Spiff": spiffCall(`getServiceAccountKubeconfig("robot", "shop", 3600, imports.cluster)`),
 	} {
-		const want = "function getServiceAccountKubeconfig asks the cluster of a Target, which only the controller does"
+		const want = "function getServiceAccountKubeconfig calls the cluster of a Target, which only the controller does"
 		_, err := e.Render(withCluster(t, e, f))
 		var asked *Unanswered
 		if err == nil || errors.As(err, &asked) || failure.KindOf(err) != failure.Terminal || !strings.Contains(err.Error(), want) {
@@ -124,16 +124,16 @@ func TestClusterCallsWithWrongArguments(t *testing.T) {
 	e := NewEngine()
 	for expression, want := range map[string]string{
 		`getServiceAccountKubeconfig "robot" "shop" 3600`:                                        "it takes 4 arguments, not 3",
-		`getServiceAccountKubeconfig "robot" "shop" "` + secret + `" .imports.cluster`:           "argument 3, the seconds, has to be a positive number of whole seconds",
+		`getServiceAccountKubeconfig "robot" "shop" "` + secret + `" .imports.cluster`:           "argument 3, the seconds, must be a positive number of whole seconds",
 		`getServiceAccountKubeconfig "robot" "shop" 0.5 .imports.cluster`:                        "argument 3, the seconds",
 		`getServiceAccountKubeconfig "robot" "shop" -1 .imports.cluster`:                         "argument 3, the seconds",
-		`getServiceAccountKubeconfig "" "shop" 1 .imports.cluster`:                               "argument 1, the name, has to be a text that is not empty",
-		`getServiceAccountKubeconfig "x/../` + secret + `" "shop" 1 .imports.cluster`:            "argument 1, the name, has to be the name of an object",
-		`getServiceAccountKubeconfig "x" "` + secret + `?" 1 .imports.cluster`:                   "argument 2, the namespace, has to be the name of a namespace",
-		`getServiceAccountKubeconfig "x" "y" 1 (dict "metadata" (dict "name" "` + secret + `"))`: "the target is none that the installation imports",
-		`getServiceAccountKubeconfig "x" "y" 1 (dict "spec" (dict "config" "` + secret + `"))`:   "argument 4, the target, has to be a Target that the installation imports",
+		`getServiceAccountKubeconfig "" "shop" 1 .imports.cluster`:                               "argument 1, the name, must be a text that is not empty",
+		`getServiceAccountKubeconfig "x/../` + secret + `" "shop" 1 .imports.cluster`:            "argument 1, the name, must be the name of an object",
+		`getServiceAccountKubeconfig "x" "` + secret + `?" 1 .imports.cluster`:                   "argument 2, the namespace, must be the name of a namespace",
+		`getServiceAccountKubeconfig "x" "y" 1 (dict "metadata" (dict "name" "` + secret + `"))`: "the target is not one that the installation imports",
+		`getServiceAccountKubeconfig "x" "y" 1 (dict "spec" (dict "config" "` + secret + `"))`:   "argument 4, the target, must be a Target that the installation imports",
 		`getShootAdminKubeconfigWithExpirationTimestamp "x" "y" 1 (list .imports.cluster)`:       "argument 4, the target",
-		`getOidcKubeconfig 1 "y" .imports.cluster`:                                               "argument 1, the URL of the issuer, has to be a text",
+		`getOidcKubeconfig 1 "y" .imports.cluster`:                                               "argument 1, the URL of the issuer, must be a text",
 		`getOidcKubeconfig "x" "y" .imports.cluster.metadata`:                                    "argument 3, the target",
 	} {
 		in := withCluster(t, e, goCall(expression))
@@ -150,7 +150,7 @@ func TestClusterCallsWithWrongArguments(t *testing.T) {
 	}
 }
 
-// The Secret with the answers is among those that are read and deleted with the installation, if there may be one.
+// The Secret with the answers is read, and deleted with the installation, if there may be one.
 func TestTheSecretWithAnswersIsKnown(t *testing.T) {
 	e := NewEngine()
 	name := dataflow.AnswersSecret("tree")

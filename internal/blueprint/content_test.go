@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// A repository that cannot be read is no fault of the template that asks for a resource.
+// An unreadable repository is not the fault of the template that asks for a resource.
 func TestContentThatCannotBeRead(t *testing.T) {
 	e := NewEngine()
 	set := setOf(

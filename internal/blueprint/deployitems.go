@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,7 +21,7 @@ import (
 	"espalier.dev/internal/graph"
 )
 
-// deployItem is a deploy item as templates write it: its target is an import, or named directly.
+// deployItem is a deploy item in the form that templates write: its target is an import, or named directly.
 type deployItem struct {
 	lsv1alpha1.DeployItemTemplate `json:",inline"`
 
@@ -58,13 +59,18 @@ func (e *execution) deployItems(namespace string, imports *dataflow.Imports) ([]
 	return items, checkOrder(items)
 }
 
+// typePattern is what types of deploy items look like. Everybody may see them, so nothing else may get there.
+var typePattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$`)
+
 func (d *deployItem) resolve(namespace string, imports *dataflow.Imports) (lsv1alpha1.DeployItemTemplate, error) {
 	item := d.DeployItemTemplate
 	switch {
 	case item.Name == "":
 		return item, errors.New("name: is required")
 	case item.Type == "":
-		return item, errors.New("type: is required; it says which deployer is responsible")
+		return item, errors.New("type: is required; it selects the deployer")
+	case !typePattern.MatchString(string(item.Type)):
+		return item, errors.New("type: must begin and end with a letter or digit, and otherwise consist of letters, digits and . _ - /")
 	}
 	if err := checkConfiguration(item.Configuration); err != nil {
 		return item, fmt.Errorf("config%w", err)
@@ -80,8 +86,8 @@ func (d *deployItem) resolve(namespace string, imports *dataflow.Imports) (lsv1a
 	return item, nil
 }
 
-// checkConfiguration refuses what the API server would refuse in an Execution or a DeployItem. Errors begin with what
-// stands behind the field config in their path.
+// checkConfiguration rejects what the API server would reject in an Execution or a DeployItem. Errors start with the part of
+// their path after the field config.
 func checkConfiguration(config *runtime.RawExtension) error {
 	if config == nil {
 		return errors.New(": is required; its apiVersion and kind belong to the deployer")
@@ -129,8 +135,7 @@ func (r *targetReference) resolve(namespace string, imports *dataflow.Imports) (
 	return &lsv1alpha1.ObjectReference{Name: target.Name, Namespace: target.Namespace}, nil
 }
 
-// checkOrder refuses deploy items that cannot be brought into an order: names that occur twice, that are not there, or
-// that depend on each other in a circle.
+// checkOrder rejects deploy items without an order: duplicate names, unknown dependencies, and cycles.
 func checkOrder(items []lsv1alpha1.DeployItemTemplate) error {
 	nodes := make([]graph.Node, len(items))
 	for i := range items {
@@ -146,7 +151,7 @@ func checkOrder(items []lsv1alpha1.DeployItemTemplate) error {
 	return nil
 }
 
-// decodeList reads what a template yields into a list of a type of the API.
+// decodeList decodes the result of a template to a list of an API type.
 func decodeList(value any, into any) error {
 	if value == nil {
 		return nil
@@ -161,7 +166,7 @@ func decodeList(value any, into any) error {
 	return nil
 }
 
-// withoutValue says where the types do not fit, but not what was there.
+// withoutValue says where the types do not match, without the value.
 func withoutValue(err error) string {
 	var mismatch *json.UnmarshalTypeError
 	if errors.As(err, &mismatch) {

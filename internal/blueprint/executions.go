@@ -29,7 +29,7 @@ func (s States) set(kind dataflow.StateKind, executor string, state map[string]a
 	s[kind][executor] = state
 }
 
-// Within reports whether all states are the same as those that were there before.
+// Within reports whether before contains all of the states, unchanged.
 func (s States) Within(before States) bool {
 	for kind, executors := range s {
 		for executor, state := range executors {
@@ -44,28 +44,29 @@ func (s States) Within(before States) bool {
 // Subject is the installation that a blueprint is rendered for.
 type Subject struct {
 	Blueprint *Blueprint
-	// Revision is where a blueprint that is an OCI artifact or in a Git repository was found: a digest or a commit.
+	// Revision is the digest or commit of a blueprint from an OCI artifact or a Git repository.
 	Revision string
 	// Definition and Component are spec.blueprint and spec.componentDescriptor of the installation.
 	Definition lsv1alpha1.BlueprintDefinition
 	Component  *lsv1alpha1.ComponentDescriptorDefinition
-	// Components is the component of the installation with all that it refers to, nil if it names none.
+	// Components is the component of the installation with all its references; nil if it names none.
 	Components *component.Set
-	// Overwritten says for people what overwrites have made of the component that the installation names, empty if nothing.
+	// Overwritten describes, for people, how overwrites have changed the component that the installation names; empty if
+	// they have not.
 	Overwritten string
-	// Verified says that the signature of the component was checked, and covers the blueprint.
+	// Verified reports whether the signature of the component was verified, and covers the blueprint.
 	Verified bool
-	// Content provides the content of resources to templates, nil if they may not ask for it.
+	// Content provides the content of resources to templates; nil if they may not ask for it.
 	Content component.ContentProvider
-	// States are what the runs before have left.
+	// States are the states from the previous run.
 	States States
-	// Entropy is what templates generate values from that they keep in their states, nil if they cannot.
+	// Entropy is the entropy for values that templates generate and keep in their states; nil if they cannot.
 	Entropy *template.Entropy
-	// Answers are what clusters have said to calls of templates, nil if nobody asks them.
+	// Answers are the clusters' answers to calls of templates; nil if no cluster is called.
 	Answers Answers
 }
 
-// blueprintName names the blueprint for people.
+// blueprintName returns the name of the blueprint for people.
 func (s *Subject) blueprintName() string {
 	switch {
 	case s.Definition.OCI != nil:
@@ -86,9 +87,9 @@ type execution struct {
 	bindings  map[string]any
 	functions map[string]component.Function
 	kept      States
-	// unread is why the content of a resource could not be read, if a retry may mend it.
+	// unread is the error of a resource whose content could not be read, if a retry may help.
 	unread error
-	// asked is the call of a template whose answer is not known, nil if there is none.
+	// asked is the call of a template whose answer is unknown; nil if there is none.
 	asked *Unanswered
 }
 
@@ -107,8 +108,8 @@ func (e *Engine) newExecution(s *Subject) (*execution, error) {
 	return x, e.bindDefinitions(x)
 }
 
-// provider is the content provider of the subject. It remembers failures of a repository, because a template error shows
-// their text only and would pass for a fault of the template.
+// provider returns the content provider of the subject. It records failures of a repository, because a template error
+// contains only their text and would look like a fault of the template.
 func (e *execution) provider() component.ContentProvider {
 	if e.Content == nil {
 		return nil
@@ -122,8 +123,8 @@ func (e *execution) provider() component.ContentProvider {
 	}
 }
 
-// bindDefinitions lets templates see what the installation says about its blueprint and its component. Inline trees, which
-// may be large, are converted once and shared: templates do not change their bindings.
+// bindDefinitions makes the installation's definitions of its blueprint and component visible to templates. Inline trees,
+// which may be large, are converted once and shared: templates do not modify their bindings.
 func (e *Engine) bindDefinitions(x *execution) error {
 	definition, err := plainBlueprint(x.Subject)
 	if err != nil {
@@ -157,7 +158,7 @@ func (e *Engine) plainComponent(c *lsv1alpha1.ComponentDescriptorDefinition) (an
 	return map[string]any{"inline": descriptor}, nil
 }
 
-// plainOf is a value of the API as templates see it.
+// plainOf converts an API value to the form that templates see.
 func plainOf(value any) (any, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -166,7 +167,7 @@ func plainOf(value any) (any, error) {
 	return template.DecodeJSON(text)
 }
 
-// run executes one template with further bindings, and remembers its state.
+// run executes one template with additional bindings, and records its state.
 func (e *execution) run(x executor, kind dataflow.StateKind, more map[string]any) (map[string]any, error) {
 	bindings := maps.Clone(e.bindings)
 	maps.Copy(bindings, more)
@@ -178,7 +179,7 @@ func (e *execution) run(x executor, kind dataflow.StateKind, more map[string]any
 	}
 	e.unread = nil
 	output, state, err := x.run(in)
-	if e.asked != nil { // also if the template has made do without
+	if e.asked != nil { // even if the template has worked around it
 		return nil, e.asked
 	}
 	if err != nil && e.unread != nil {
@@ -193,7 +194,7 @@ func (e *execution) run(x executor, kind dataflow.StateKind, more map[string]any
 	return output, nil
 }
 
-// entropy is what one template generates values from. Others generate theirs from something else.
+// entropy returns the entropy of one template. It is independent of that of other templates.
 func (e *execution) entropy(kind dataflow.StateKind, name string) *template.Entropy {
 	if e.Entropy == nil {
 		return nil
@@ -201,7 +202,7 @@ func (e *execution) entropy(kind dataflow.StateKind, name string) *template.Entr
 	return e.Entropy.For(string(kind) + "/" + name)
 }
 
-// addBindings runs the import executions: what they bind is added to the imports, and their complaints end the job.
+// addBindings runs the import executions: their bindings are added to the imports, and their errors end the job.
 func (e *execution) addBindings(imports *dataflow.Imports) error {
 	for _, x := range e.Blueprint.imports {
 		output, err := e.run(x, "", map[string]any{"imports": imports.Values})
@@ -217,7 +218,7 @@ func (e *execution) addBindings(imports *dataflow.Imports) error {
 	return nil
 }
 
-// texts makes error messages of what a template gives as errors. They are written for people by the blueprint's author.
+// texts converts the errors of a template to messages. The blueprint's author writes them for people.
 func texts(value any) []string {
 	items, isList := value.([]any)
 	if !isList && value != nil {
@@ -230,7 +231,7 @@ func texts(value any) []string {
 	return all
 }
 
-// failed is an error of a template or of what it yields, which no retry can mend.
+// failed returns the error of a template or its result, which no retry can fix.
 func failed(reason string, err error) error {
 	return failure.NewTerminal(failure.Details{
 		Operation: "RenderBlueprint", Reason: reason, Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)},

@@ -21,16 +21,16 @@ import (
 
 // executor is one template of a blueprint, ready to run. It is immutable.
 type executor struct {
-	// name is what the blueprint calls it, possibly nothing; where is its place in the blueprint.
+	// name is its name in the blueprint, possibly empty; where is its place in the blueprint.
 	name, where string
-	// allowMissingKeys lets a Go template look up what does not exist.
+	// allowMissingKeys allows a Go template to look up what does not exist.
 	allowMissingKeys bool
 	// Exactly one of them is set.
 	goTemplate *gotemplate.Template
 	spiff      *spiff.Template
 }
 
-// functionNames are those that every template may call beside the engine's own.
+// functionNames are the functions that every template may call in addition to those of the engine.
 var functionNames = slices.Sorted(slices.Values(slices.Concat(
 	slices.Collect(maps.Keys(component.Functions(component.FunctionOptions{}))), slices.Collect(maps.Keys(clusterFunctions)))))
 
@@ -68,22 +68,22 @@ func templateOf(e *lsv1alpha1.TemplateExecutor, files Files, source *template.So
 	return tree, false, err
 }
 
-// executorInput is what a template runs with.
+// executorInput is the input of a template.
 type executorInput struct {
 	bindings  map[string]any
 	functions map[string]component.Function
 	files     Files
-	// state is what the run before has left, nil if nothing.
+	// state is the state from the previous run; nil if there is none.
 	state map[string]any
-	// entropy is what values of the state are generated from, nil if there is no state.
+	// entropy is the entropy for generated values of the state; nil if there is no state.
 	entropy *template.Entropy
 	// declared are the names of imports that the blueprint declares.
 	declared []string
-	// allowNoValue keeps a missing value from being an error.
+	// allowNoValue allows missing values.
 	allowNoValue bool
 }
 
-// run returns the output of the template, without the state that it wants to keep.
+// run returns the output of the template without its state, and the state to keep.
 func (x executor) run(in executorInput) (output, state map[string]any, err error) {
 	if x.goTemplate != nil {
 		return x.runGo(in)
@@ -131,17 +131,17 @@ func (x executor) runGo(in executorInput) (output, state map[string]any, err err
 	if function := made.lost(output, state); function != "" {
 		return nil, nil, failed(
 			"TemplateFailed",
-			fmt.Errorf("%s: what function %s generates has to be kept, because it is something else after every run: "+
-				"write it below the key state of the output as well, and take it from .state when it is there", x, function),
+			fmt.Errorf("%s: what function %s generates must be stored, because it differs in each run: "+
+				"also write it to the key state of the output, and reuse .state if it is set", x, function),
 		)
 	}
 	return output, state, nil
 }
 
-// generated are the texts that a Go template has generated, with the functions that have made them.
+// generated maps the texts that a Go template has generated to the functions that generated them.
 type generated map[string]string
 
-// shortest is how long a text has to be to be recognised in the output.
+// shortest is the minimum length of a text that can be recognised in the output.
 const shortest = 4
 
 func (g generated) note(function, text string) {
@@ -150,7 +150,7 @@ func (g generated) note(function, text string) {
 	}
 }
 
-// lost returns a function whose result is used but not kept. What the template makes of a result is not recognised.
+// lost returns a function whose result is used but not kept. Results that the template has transformed are not recognised.
 func (g generated) lost(output, state map[string]any) string {
 	if len(g) == 0 {
 		return ""
@@ -167,8 +167,8 @@ func (g generated) lost(output, state map[string]any) string {
 	return ""
 }
 
-// known are the names that a Go template may look up although there is nothing: optional imports, and what only some
-// installations have. Any other name that is not there is a mistake.
+// known returns the names that a Go template may look up even if they are missing: optional imports, and what only some
+// installations have. Any other missing name is a mistake.
 func (x executor) known(declared []string) map[string][]string {
 	if x.allowMissingKeys {
 		return nil
@@ -181,7 +181,7 @@ func (x executor) known(declared []string) map[string][]string {
 	}
 }
 
-// declaredNames are the names of imports, of conditional ones as well.
+// declaredNames returns the names of imports, including conditional ones.
 func declaredNames(imports []lsv1alpha1.ImportDefinition) []string {
 	var names []string
 	for i := range imports {
@@ -190,7 +190,7 @@ func declaredNames(imports []lsv1alpha1.ImportDefinition) []string {
 	return names
 }
 
-// shown lets users see the error of a function: those over components never contain values of imports.
+// shown allows users to see the error of a function: errors of functions over components never contain values of imports.
 func shown(result any, err error) (any, error) {
 	if err != nil {
 		return nil, template.Problemf("%s", err.Error())
@@ -209,7 +209,7 @@ func (x executor) object(output any) (map[string]any, error) {
 	}
 }
 
-// String names the executor in errors.
+// String returns the name of the executor in errors.
 func (x executor) String() string {
 	if x.name == "" {
 		return x.where

@@ -10,14 +10,14 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// ExportValues is what export executions see beside the imports.
+// ExportValues is what export executions see in addition to the imports.
 type ExportValues struct {
-	// DeployItems are the exports of the deploy items by their names.
+	// DeployItems are the exports of the deploy items by name.
 	DeployItems map[string]any
 	dataflow.ContextValues
 }
 
-// exportValues runs the export executions and merges what they give.
+// exportValues runs the export executions and merges their results.
 func (e *execution) exportValues(imports map[string]any, values ExportValues) (map[string]any, error) {
 	seen := map[string]any{"deployitems": values.DeployItems, "dataobjects": values.DataObjects, "targets": values.Targets}
 	bindings := map[string]any{"imports": imports, "values": seen}
@@ -42,7 +42,7 @@ func (e *execution) exportValues(imports map[string]any, values ExportValues) (m
 	return exports, nil
 }
 
-// merge puts one object into another, entry by entry; where both have objects, these are merged.
+// merge merges one object into another, entry by entry; objects on both sides are merged recursively.
 func merge(into, from map[string]any) {
 	for key, value := range from {
 		inner, isObject := value.(map[string]any)

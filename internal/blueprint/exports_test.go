@@ -19,7 +19,7 @@ exports: [{name: kept, schema: {type: string}}, {name: broken, schema: {type: st
 exportExecutions: [{name: x, type: GoTemplate, template: "exports: {kept: word}"}]
 `
 
-// What a blueprint declares and does not give is a warning, unless the installation exports it: then others wait for it.
+// A missing export that a blueprint declares is a warning, unless the installation exports it: then others wait for it.
 func TestExportsThatAreMissing(t *testing.T) {
 	e := NewEngine()
 	in := inputOf(t, e, files(promising))
@@ -56,7 +56,7 @@ func TestExportsThatAreMissing(t *testing.T) {
 	}
 }
 
-// setOf is a component that is given inline, with what is nested in it.
+// setOf is an inline component, with its nested ones.
 func setOf(t testing.TB, text string) *component.Set {
 	t.Helper()
 	descriptor, err := component.Parse([]byte(text), component.DefaultLimits)

@@ -117,7 +117,7 @@ func CopyFiles(from fs.FS) (Files, error) {
 	return r.files, err
 }
 
-// readFile returns a file by a path as blueprints write it: relative to the directory, with or without a slash in front.
+// readFile returns a file by its path in blueprint notation: relative to the directory, with or without a leading slash.
 func readFile(f Files, name string) ([]byte, error) {
 	clean := path.Clean(strings.TrimLeft(name, "/"))
 	content, found := f[clean]

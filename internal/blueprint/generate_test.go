@@ -33,7 +33,7 @@ const goPassword = `deployExecutions:
     - {name: i, type: t, config: {apiVersion: v1, kind: C, password: {{ $password }}}}
 `
 
-// Passwords are generated once, follow from the seed, and are kept then.
+// Passwords are generated once, follow from the seed, and are kept from then on.
 func TestPasswordsAreGeneratedOnce(t *testing.T) {
 	e := NewEngine()
 	for language, text := range map[string]string{"Spiff": spiffPassword, "GoTemplate": goPassword} {
@@ -72,12 +72,12 @@ func TestPasswordsAreGeneratedOnce(t *testing.T) {
 func TestWhatIsGeneratedHasToBeKept(t *testing.T) {
 	e := NewEngine()
 	for text, want := range map[string]string{
-		"{{ $p := randAlphaNum 20 }}a: {{ $p }}":                                                 "deployExecutions[0] (d): what function randAlphaNum generates has to be kept",
-		"{{ $p := randAlphaNum 20 }}a: {{ $p }}\nstate: {q: {{ randAlpha 20 }}}":                 "function randAlphaNum generates has to be kept",
+		"{{ $p := randAlphaNum 20 }}a: {{ $p }}":                                                 "deployExecutions[0] (d): what function randAlphaNum generates must be stored",
+		"{{ $p := randAlphaNum 20 }}a: {{ $p }}\nstate: {q: {{ randAlpha 20 }}}":                 "function randAlphaNum generates must be stored",
 		"{{ $p := randAlphaNum 20 }}a: {{ $p }}\nstate: {q: {{ $p }}}":                           "",
-		"{{ $p := genPrivateKey \"ecdsa\" }}a: {{ $p | toJson }}":                                "function genPrivateKey generates has to be kept",
+		"{{ $p := genPrivateKey \"ecdsa\" }}a: {{ $p | toJson }}":                                "function genPrivateKey generates must be stored",
 		"{{ $p := genPrivateKey \"ecdsa\" }}a: {{ $p | toJson }}\nstate: {b: {{ $p | toJson }}}": "",
-		"{{ $p := htpasswd \"u\" \"p\" }}a: {{ $p | quote }}":                                    "function htpasswd generates has to be kept",
+		"{{ $p := htpasswd \"u\" \"p\" }}a: {{ $p | quote }}":                                    "function htpasswd generates must be stored",
 		"{{ $p := htpasswd \"u\" \"p\" }}a: {{ $p | quote }}\nstate: {b: {{ $p | quote }}}":      "",
 		"a: {{ derivePassword 1 \"pin\" \"x\" \"y\" \"z\" | quote }}":                            "",
 		"{{ $p := randAlphaNum 20 }}a: 1":                                                        "",

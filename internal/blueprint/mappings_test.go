@@ -15,7 +15,7 @@ import (
 	"espalier.dev/internal/template/spiff"
 )
 
-// mappedInput is an installation that maps the same way in both directions.
+// mappedInput is an installation with the same mapping for imports and exports.
 func mappedInput(t *testing.T, e *Engine, mapping string) Input {
 	t.Helper()
 	in := inputOf(t, e, files("imports: [{name: a, type: data}]\nexports: [{name: a, type: data}]"))
@@ -75,13 +75,13 @@ func TestMappingsThatFail(t *testing.T) {
 			}
 		}
 	}
-	// Only the one that can be compiled is remembered.
+	// Only the one that compiles is cached.
 	if e.mappings.Len() != 1 {
 		t.Errorf("%d mappings are remembered", e.mappings.Len())
 	}
 }
 
-// A mapping of nothing is null, however it is written.
+// An empty mapping is null, however it is written.
 func TestMappingsOfNothing(t *testing.T) {
 	e := NewEngine()
 	for _, mapping := range []string{"", "null"} {
@@ -92,7 +92,7 @@ func TestMappingsOfNothing(t *testing.T) {
 	}
 }
 
-// However many mappings there are, the cache stays within its limit.
+// The cache stays within its limit, however many mappings there are.
 func TestMappingsAreForgotten(t *testing.T) {
 	e := NewEngine()
 	e.mappings = lru.NewCache[*spiff.Template](40 << 10)
@@ -106,7 +106,7 @@ func TestMappingsAreForgotten(t *testing.T) {
 	}
 }
 
-// Whatever a mapping is: no panic, the same result when it is known already, and bindings that stay as they are.
+// For any mapping: no panic, the same result from the cache, and unchanged bindings.
 func FuzzMapping(f *testing.F) {
 	for _, seed := range []string{`"(( a.b ))"`, `{"x": ["(( a ))", 1]}`, `{"<<": "(( a ))"}`, `"(( sum[[1]|0|s,e|->s + e] ))"`, `null`, `{`, `"(("`} {
 		f.Add(seed)

@@ -9,8 +9,8 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Execution returns the Execution that an installation wants, nil if it has no deploy items. Its deploy items are given
-// plainly, and it has no owner yet.
+// Execution returns the Execution that an installation needs; nil if it has no deploy items. Its deploy items are not
+// compressed, and it has no owner yet.
 func (o *Output) Execution(of *lsv1alpha1.Installation) *lsv1alpha1.Execution {
 	if len(o.DeployItems) == 0 {
 		return nil

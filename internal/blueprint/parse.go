@@ -17,28 +17,27 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// Blueprint is a blueprint that was read and found to be sound. It is never changed afterwards, so that one can serve
-// many installations at once.
+// Blueprint is a parsed and valid blueprint. It is immutable, so that one can serve many installations concurrently.
 type Blueprint struct {
 	*lsv1alpha1.Blueprint
 	Files Files
-	// Warnings name what has no effect: fields that only tell something to people, imports that nothing uses, and the like.
+	// Warnings name what has no effect: fields for people, unused imports, and the like.
 	Warnings []string
 
-	// tree is set if the blueprint was given inline.
+	// tree is set if the blueprint is inline.
 	tree *inlineTree
 
 	imports, subinstallations, deployments, exports []executor
 }
 
-// inlineTree is a directory as an installation writes it, and as templates see it, who may not change it.
+// inlineTree is a directory both as an installation writes it, and as templates see it, which must not modify it.
 type inlineTree struct {
 	text  []byte
 	plain any
 }
 
-// Parse reads the blueprint in a directory. What it cannot work with, and fields that it does not know, are a terminal
-// error that names each.
+// Parse parses the blueprint in a directory. Invalid content and unknown fields are a terminal error that names each of
+// them.
 func Parse(files Files) (*Blueprint, error) {
 	content, err := readFile(files, lsv1alpha1.BlueprintFileName)
 	if err != nil {
@@ -63,7 +62,7 @@ func Parse(files Files) (*Blueprint, error) {
 	return b, b.compile()
 }
 
-// executorList is one list of templates of a blueprint, and where its compiled form goes.
+// executorList is one list of templates of a blueprint, and the destination of its compiled form.
 type executorList struct {
 	name      string
 	executors []lsv1alpha1.TemplateExecutor
@@ -82,7 +81,7 @@ func (b *Blueprint) executorLists() []executorList {
 	}
 }
 
-// compile prepares all templates, so that a mistake in one is found before anything is done.
+// compile compiles all templates, so that a mistake in one is found before anything is done.
 func (b *Blueprint) compile() error {
 	for _, list := range b.executorLists() {
 		for i := range list.executors {
@@ -96,7 +95,7 @@ func (b *Blueprint) compile() error {
 	return nil
 }
 
-// loadSubinstallations replaces references to files by what the files contain.
+// loadSubinstallations replaces references to files by the content of the files.
 func (b *Blueprint) loadSubinstallations() Findings {
 	var found Findings
 	for i := range b.Subinstallations {
@@ -126,8 +125,8 @@ func (b *Blueprint) loadSubinstallation(s *lsv1alpha1.SubinstallationTemplate) (
 	return found.within(s.File), nil
 }
 
-// decode reads YAML into a type of the API. A field that the type lacks is an error, because it is a misspelt one most of
-// the time, unless it is known to do no harm.
+// decode decodes YAML to an API type. An unknown field is an error, because it is usually misspelt, unless it is known to be
+// harmless.
 func decode(content []byte, into any) (Findings, error) {
 	text, err := yaml.YAMLToJSON(content)
 	if err != nil {
@@ -150,20 +149,19 @@ func decode(content []byte, into any) (Findings, error) {
 	return found, nil
 }
 
-// usualField is the complaint about a field that most blueprints have, since the examples that everybody learns from have it. It means
+// usualField is the complaint about a field that most blueprints have, because the common examples have it. It stands for
 // jsonSchemaVersion, and never had an effect. A warning in each of them would hide the others.
 const usualField = `unknown field "jsonSchema"`
 
-// harmlessFields are fields that blueprints carry and that never had an effect: they tell something to people or to other
-// programs.
+// harmlessFields are fields that occur in blueprints and never had an effect: they are for people or for other programs.
 var harmlessFields = []string{
 	"$schema", "metadata", "labels", "title", "description", "displayName", "comment", "example", "examples", "version",
 }
 
 var unknownField = regexp.MustCompile(`^unknown field "(?:.*\.)?([^".]+)"$`)
 
-// harmless reports whether the complaint of the decoder is about a field that does no harm. Names that begin with an
-// underscore or with x- are for what anchors of YAML refer to.
+// harmless reports whether the decoder's complaint is about a harmless field. Names that start with an underscore or with x-
+// are for YAML anchors.
 func harmless(complaint string) bool {
 	match := unknownField.FindStringSubmatch(complaint)
 	if match == nil {
@@ -174,22 +172,22 @@ func harmless(complaint string) bool {
 
 var wrongType = regexp.MustCompile(`cannot unmarshal (\w+).* into Go struct field \w+\.([\w.]+) of type (\S+)$`)
 
-// typeProblem says which field has the wrong type, in the words of blueprints instead of those of Go.
+// typeProblem says which field has the wrong type, in terms of blueprints instead of Go.
 func typeProblem(err error) error {
 	match := wrongType.FindStringSubmatch(err.Error())
 	if match == nil {
-		return fmt.Errorf("not what is expected here: %w", err)
+		return fmt.Errorf("unexpected content: %w", err)
 	}
-	// Fields whose names are those of Go are not written in a file.
+	// Names of Go fields do not occur in the file.
 	path := slices.DeleteFunc(strings.Split(match[2], "."), func(name string) bool { return strings.ToLower(name[:1]) != name[:1] })
 	field, want := strings.Join(path, "."), kindOfType(match[3])
 	if match[1] == "bool" && want == "string" {
-		return fmt.Errorf("%s: is a boolean, must be a string; y, n, yes, no, on and off are booleans in YAML: write them in quotes", field)
+		return fmt.Errorf("%s: is a boolean, must be a string; y, n, yes, no, on and off are booleans in YAML: put them in quotes", field)
 	}
 	return fmt.Errorf("%s: is of type %s, must be of type %s", field, match[1], want)
 }
 
-// kindOfType is what a type of Go is called in YAML.
+// kindOfType returns the YAML name of a Go type.
 func kindOfType(name string) string {
 	switch {
 	case strings.HasPrefix(name, "[]"):

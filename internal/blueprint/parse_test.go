@@ -92,18 +92,18 @@ func TestParseRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ blueprint, want string }{
 		"a misspelt field":                {"deployExecution: []", `unknown field "deployExecution": correct its name or remove it`},
 		"broken YAML":                     {"imports: [", "not valid YAML"},
-		"a list":                          {"[]", "not what is expected"},
+		"a list":                          {"[]", "unexpected content"},
 		"a wrong type":                    {"imports: 5", "imports: is of type number"},
 		"another kind":                    {"kind: Installation", "kind: is"},
 		"an import without name":          {"imports: [{schema: {}}]", "imports[0].name: is required"},
 		"an import of no type":            {"imports: [{name: a}]", "imports[0]: needs a type"},
 		"an import of both types":         {"imports: [{name: a, schema: {}, targetType: x}]", "imports[0]: needs a type"},
 		"an unknown type":                 {"imports: [{name: a, type: datum, schema: {}}]", `imports[0].type: is "datum"`},
-		"a target with schema":            {"imports: [{name: a, type: target, targetType: x, schema: {}}]", "imports[0].schema: goes with data"},
-		"data with a target type":         {"imports: [{name: a, type: data, targetType: x, schema: {}}]", "imports[0].targetType: goes with targets"},
+		"a target with schema":            {"imports: [{name: a, type: target, targetType: x, schema: {}}]", "imports[0].schema: is for data"},
+		"data with a target type":         {"imports: [{name: a, type: data, targetType: x, schema: {}}]", "imports[0].targetType: is for targets"},
 		"a default for a target":          {"imports: [{name: a, targetType: x, required: false, default: {value: 1}}]", "imports[0].default: only data"},
-		"two imports of one name":         {"imports: [{name: a, schema: {}}, {name: a, schema: {}}]", `imports[1].name: "a" is taken by imports[0]`},
-		"a conditional import's name":     {"imports: [{name: a, schema: {}, required: false, imports: [{name: a, schema: {}}]}]", `imports[0].imports[0].name: "a" is taken by imports[0]`},
+		"two imports of one name":         {"imports: [{name: a, schema: {}}, {name: a, schema: {}}]", `imports[1].name: "a" is already used by imports[0]`},
+		"a conditional import's name":     {"imports: [{name: a, schema: {}, required: false, imports: [{name: a, schema: {}}]}]", `imports[0].imports[0].name: "a" is already used by imports[0]`},
 		"conditional on a required one":   {"imports: [{name: a, schema: {}, imports: [{name: b, schema: {}}]}]", "imports[0].imports: only an import"},
 		"an export list":                  {"exports: [{name: a, type: targetList, targetType: x}]", "exports[0].type"},
 		"two exports of one name":         {"exports: [{name: a, schema: {}}, {name: a, schema: {}}]", "exports[1].name"},
@@ -131,7 +131,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// These always worked, so they still do.
+// These have always worked, so they still do.
 func TestParseOnlyWarnsAboutWhatIsLoose(t *testing.T) {
 	for text, want := range map[string]string{
 		"imports: [{name: a, type: data}]":                                                     "imports[0].schema: is missing",
@@ -147,7 +147,7 @@ func TestParseOnlyWarnsAboutWhatIsLoose(t *testing.T) {
 	}
 }
 
-// Whatever the bytes: no panic, and either a blueprint without errors or a terminal error.
+// For any bytes: no panic, and either a blueprint without errors or a terminal error.
 func FuzzParse(f *testing.F) {
 	f.Add(everything)
 	f.Add("imports: [{name: a, schema: {}}]")

@@ -11,16 +11,16 @@ import (
 	"espalier.dev/internal/template/spiff"
 )
 
-// Engine renders blueprints. It remembers blueprints with their compiled templates, compiled data mappings and compiled
-// schemas by content, as many as fit into its caches. It is safe for concurrent use.
+// Engine renders blueprints. It caches blueprints with their compiled templates, compiled data mappings and compiled schemas
+// by content. It is safe for concurrent use.
 //
-// What it returns belongs to the caller, the blueprint aside: it shares no memory with the caches, and none that could be
-// changed with the input, the Targets that imports refer to aside.
+// Its results belong to the caller, except the blueprint: they share no memory with the caches, and no mutable memory with
+// the input, except the Targets that imports refer to.
 type Engine struct {
 	schemas    *schema.Compiler
 	blueprints *lru.Cache[*Blueprint]
 	mappings   *lru.Cache[*spiff.Template]
-	// descriptors are inline component descriptors as templates see them.
+	// descriptors are inline component descriptors in the form that templates see.
 	descriptors *lru.Cache[any]
 }
 
@@ -41,23 +41,23 @@ type Input struct {
 	Scope        dataflow.Scope
 	// Facts are the objects that the imports were looked up in.
 	Facts dataflow.Facts
-	// Schemas finds schemas in components, nil if there are none.
+	// Schemas finds schemas in components; nil if there are none.
 	Schemas schema.Finder
 }
 
-// Output is what an installation wants.
+// Output is what an installation needs.
 type Output struct {
 	// Resolved are the imports of the installation, Imports those of the blueprint.
 	Resolved         dataflow.Resolved
 	Imports          *dataflow.Imports
 	DeployItems      []lsv1alpha1.DeployItemTemplate
 	Subinstallations []Subinstallation
-	// States are to be kept for the next run.
+	// States must be kept for the next run.
 	States   States
 	Warnings []string
 }
 
-// Render gives the objects that an installation wants. It is complete or an error.
+// Render returns the objects that an installation needs. It returns either a complete result or an error.
 func (e *Engine) Render(in Input) (*Output, error) {
 	out := &Output{Warnings: in.Blueprint.Warnings}
 	run, err := e.prepare(in, out)
@@ -74,7 +74,7 @@ func (e *Engine) Render(in Input) (*Output, error) {
 	return out, nil
 }
 
-// Exports gives the exports of an installation whose objects have all succeeded.
+// Exports returns the exports of an installation whose objects have all succeeded.
 func (e *Engine) Exports(in Input, values ExportValues) (*dataflow.Exports, States, error) {
 	out := &Output{}
 	run, err := e.prepare(in, out)
@@ -89,7 +89,7 @@ func (e *Engine) Exports(in Input, values ExportValues) (*dataflow.Exports, Stat
 	return exports, run.kept, err
 }
 
-// ExportsOf gives the exports of an installation whose export executions have given certain values.
+// ExportsOf returns the exports of an installation for given results of its export executions.
 func (e *Engine) ExportsOf(in Input, given map[string]any) (*dataflow.Exports, error) {
 	return dataflow.BuildExports(dataflow.ExportInput{
 		Installation: in.Installation.Namespace + "/" + in.Installation.Name,
@@ -103,7 +103,7 @@ func (e *Engine) ExportsOf(in Input, given map[string]any) (*dataflow.Exports, e
 	})
 }
 
-// prepare finds the values of the imports, which all executions see.
+// prepare determines the values of the imports, which all executions see.
 func (e *Engine) prepare(in Input, out *Output) (*execution, error) {
 	var err error
 	if out.Resolved, err = dataflow.Resolve(in.Scope, in.Installation.Spec.Imports, in.Facts); err != nil {
@@ -128,7 +128,7 @@ func (e *Engine) prepare(in Input, out *Output) (*execution, error) {
 	return run, run.addBindings(out.Imports)
 }
 
-// Validator checks values against the schemas of the blueprint.
+// Validator validates values with the schemas of the blueprint.
 func (e *Engine) Validator(in Input) dataflow.Validator {
 	sources := in.Blueprint.schemaSources()
 	sources.Resources = in.Schemas
@@ -140,7 +140,7 @@ func (e *Engine) Validator(in Input) dataflow.Validator {
 	}
 }
 
-// schemaSources is where references of the blueprint's schemas lead, components aside.
+// schemaSources returns the sources for references in the blueprint's schemas, except components.
 func (b *Blueprint) schemaSources() schema.Sources {
 	sources := schema.Sources{Draft: b.JSONSchemaVersion, LocalTypes: map[string][]byte{}, Files: b.Files}
 	for name, local := range b.LocalTypes {

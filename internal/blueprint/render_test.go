@@ -42,6 +42,7 @@ func TestRenderRefuses(t *testing.T) {
 		"no list":   {deploying("deployItems: hunter2"), "InvalidDeployItem", "deployItems: must be a list of objects: a string where"},
 		"no name":   {deploying("deployItems: [{type: t}]"), "InvalidDeployItem", "deployItems[0] (): name: is required"},
 		"no type":   {deploying("deployItems: [{name: item}]"), "InvalidDeployItem", "deployItems[0] (item): type: is required"},
+		"bad type":  {deploying("deployItems: [{name: item, type: 'a b'}]"), "InvalidDeployItem", "deployItems[0] (item): type: must begin and end"},
 		"config no object": {
 			deploying("deployItems: [{name: item, type: t, config: [hunter2]}]"),
 			"InvalidDeployItem",
@@ -105,7 +106,7 @@ func TestRenderRefuses(t *testing.T) {
 			"must be that of the installation",
 		},
 		"nested without component": {files("subinstallations: [{name: s, blueprint: {ref: cd://resources/b}}]"), dataflow.ReasonInvalidTemplate,
-			"nested installation s: blueprint.ref: the installation names no component"},
+			"nested installation s: blueprint.ref: the installation has no component"},
 		"nested no list": {
 			files("subinstallationExecutions: [{name: s, type: Spiff, template: {subinstallations: hunter2}}]"),
 			dataflow.ReasonInvalidTemplate,
@@ -126,7 +127,7 @@ func TestRenderRefuses(t *testing.T) {
 	}
 }
 
-// importing is a blueprint with imports, none of which has to be there, and a template.
+// importing is a blueprint with optional imports and a template.
 func importing(execution string) Files {
 	return files(
 		"imports: [{name: greeting, required: false, schema: {type: string}, default: {value: hello}}, {name: optional, required: false, schema: {}, imports: [{name: more, schema: {}}]}]\n" + execution,
@@ -202,7 +203,7 @@ subinstallationExecutions:
 - {name: other, type: GoTemplate, template: "state: {seen: {{ if .state }}{{ .state.seen }}{{ else }}false{{ end }}}"}
 `
 
-// A state goes into Secrets and comes back from there in the next run.
+// A state is stored in Secrets and read back in the next run.
 func TestStatesAreHandedOn(t *testing.T) {
 	e := NewEngine()
 	secrets := map[string]map[string][]byte{}
@@ -253,7 +254,7 @@ func TestOlderStatesAreFound(t *testing.T) {
 }
 
 func TestSubinstallationName(t *testing.T) {
-	// Objects of this name exist in clusters: another one would create a second set of them.
+	// Objects with this name exist in clusters: another name would create duplicates.
 	if got, want := SubinstallationName("a", "b"), "b-yfgn3"; got != want {
 		t.Errorf("name = %q, want %q for all time", got, want)
 	}

@@ -18,7 +18,7 @@ import (
 	"espalier.dev/internal/dataflow"
 )
 
-// curious is a blueprint whose templates hand on all that they get, in both languages.
+// curious is a blueprint whose templates pass on everything that they get, in both languages.
 const curious = `
 annotations: {odd: "yes"}
 title: green
@@ -76,7 +76,7 @@ spec:
           labels: [{name: landscaper.gardener.cloud/component-descriptor, value: {meta: {schemaVersion: v2}, component: {name: part, version: 1.0.0, resources: [{name: blueprint, type: blueprint, version: 1.0.0, access: {type: none}}]}}}]
 `
 
-// curiousInput is an input of which each part could be shared with what is made of it.
+// curiousInput is an input whose every part could be shared with the results.
 func curiousInput(t testing.TB, e *Engine) Input {
 	t.Helper()
 	inst := &lsv1alpha1.Installation{}
@@ -115,7 +115,7 @@ func curiousValues() ExportValues {
 	return ExportValues{DeployItems: map[string]any{"a": map[string]any{"x": []any{"y"}, "z": map[string]any{}}}}
 }
 
-// made is all that an engine makes of an input.
+// made is all results of an engine for an input.
 type made struct {
 	Output                   *Output
 	Imported, Exported       dataflow.Objects
@@ -165,7 +165,7 @@ func snapshot(t testing.TB, value any) string {
 	return string(text)
 }
 
-// stateOf is all of an input that can be written down.
+// stateOf is everything in an input that can be serialised.
 func stateOf(t testing.TB, in Input, values ExportValues) string {
 	return snapshot(
 		t,
@@ -183,7 +183,7 @@ func stateOf(t testing.TB, in Input, values ExportValues) string {
 	)
 }
 
-// spoil changes everything that can be reached from a value, as a careless caller might.
+// spoil modifies everything that can be reached from a value, as a careless caller might.
 func spoil(v reflect.Value, seen map[any]bool) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -220,7 +220,7 @@ func spoil(v reflect.Value, seen map[any]bool) {
 	}
 }
 
-// Whatever a caller does to what it got, the next one gets what is right.
+// Whatever a caller does to its results, the next one gets correct ones.
 func TestCallersShareNothing(t *testing.T) {
 	e := NewEngine()
 	in, values := curiousInput(t, e), curiousValues()
@@ -257,7 +257,7 @@ func TestCallersShareNothing(t *testing.T) {
 	}
 }
 
-// An engine does not keep hold of what it was given either.
+// An engine does not keep references to its input either.
 func TestCallersMayReuseTheirInput(t *testing.T) {
 	e := NewEngine()
 	in, values := curiousInput(t, e), curiousValues()
@@ -269,8 +269,8 @@ func TestCallersMayReuseTheirInput(t *testing.T) {
 	}
 }
 
-// Run it with -race. All workers share blueprint, components, facts and installation, as controllers do with what their
-// caches hold.
+// Run it with -race. All workers share blueprint, components, facts and installation, as controllers do with the contents of
+// their caches.
 func TestOneEngineServesMany(t *testing.T) {
 	e := NewEngine()
 	in, values := curiousInput(t, e), curiousValues()

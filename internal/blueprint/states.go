@@ -11,11 +11,11 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// storedState is a state that templates of a blueprint may have left: who it belongs to and where it lies.
+// storedState is a state that templates of a blueprint may have left: its owner and its location.
 type storedState struct {
 	kind     dataflow.StateKind
 	executor string
-	// secret is where it is written, older where it may lie otherwise, possibly nowhere.
+	// secret is the Secret in which it is written, older an alternative location, possibly empty.
 	secret, older string
 }
 
@@ -38,7 +38,7 @@ func (b *Blueprint) storedStates(installation string) []storedState {
 	return stored
 }
 
-// StateSecrets names the Secrets that LoadStates wants to see; most of them may not exist.
+// StateSecrets returns the names of the Secrets that LoadStates needs; most of them may not exist.
 func (b *Blueprint) StateSecrets(installation string) []string {
 	var names []string
 	for _, s := range b.storedStates(installation) {
@@ -53,7 +53,7 @@ func (b *Blueprint) StateSecrets(installation string) []string {
 	return names
 }
 
-// LoadStates reads what templates have left for an installation, from the contents of Secrets by name.
+// LoadStates reads the states of an installation's templates, from the contents of Secrets by name.
 func (b *Blueprint) LoadStates(installation string, secrets map[string]map[string][]byte) (States, error) {
 	states := States{}
 	for _, s := range b.storedStates(installation) {
@@ -70,7 +70,7 @@ func (b *Blueprint) LoadStates(installation string, secrets map[string]map[strin
 		state, isObject := decoded.(map[string]any)
 		if err != nil || decoded != nil && !isObject {
 			return nil, invalid(
-				fmt.Errorf("the state of %s in Secret %s cannot be read: its key %q is no JSON object; delete the Secret to begin anew",
+				fmt.Errorf("the state of %s in Secret %s cannot be read: its key %q is not a JSON object; delete the Secret to start over",
 					s.executor, name, dataflow.StateSecretKey),
 			)
 		}

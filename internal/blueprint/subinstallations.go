@@ -15,21 +15,21 @@ import (
 	"espalier.dev/internal/dataflow"
 )
 
-// Subinstallation is a nested installation that an installation wants.
+// Subinstallation is a nested installation that an installation needs.
 type Subinstallation struct {
-	// Name is the one in the blueprint, ObjectName that of the object, unless an object for it exists already.
+	// Name is its name in the blueprint, ObjectName that of the object, unless an object for it exists already.
 	Name, ObjectName string
 	Spec             lsv1alpha1.InstallationSpec
 }
 
-// SubinstallationName is the name of the object for a nested installation: always the same, so that creating it twice
-// creates one.
+// SubinstallationName returns the name of the object for a nested installation. It is deterministic, so that creating the
+// object twice creates one.
 func SubinstallationName(parent, name string) string {
 	sum := sha256.Sum256([]byte(parent + "/" + name))
 	return name + "-" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:5]
 }
 
-// subinstallations gives the nested installations: those that the blueprint lists, and those of its executions.
+// subinstallationsOf returns the nested installations: those that the blueprint lists, and those of its executions.
 func (e *execution) subinstallationsOf(parent *lsv1alpha1.Installation, imports *dataflow.Imports) ([]Subinstallation, error) {
 	templates, err := e.subinstallationTemplates(imports)
 	if err != nil {
@@ -56,7 +56,7 @@ func (e *execution) subinstallationsOf(parent *lsv1alpha1.Installation, imports 
 func (e *execution) subinstallationTemplates(imports *dataflow.Imports) ([]lsv1alpha1.InstallationTemplate, error) {
 	var templates []lsv1alpha1.InstallationTemplate
 	for i := range e.Blueprint.Subinstallations {
-		// DropUnsatisfied copies them: the blueprint is shared.
+		// DropUnsatisfied copies the templates: the blueprint is shared.
 		templates = append(templates, *e.Blueprint.Subinstallations[i].InstallationTemplate)
 	}
 	for _, x := range e.Blueprint.subinstallations {
@@ -94,7 +94,7 @@ func (e *execution) specOf(parent *lsv1alpha1.Installation, t *lsv1alpha1.Instal
 		return spec, fmt.Errorf("blueprint.ref: %w", err)
 	}
 	spec.Blueprint.Reference = &lsv1alpha1.RemoteBlueprintReference{ResourceName: found.Resource.Name}
-	spec.ComponentDescriptor, err = e.Components.HandDown(found)
+	spec.ComponentDescriptor, err = e.Components.Inherit(found)
 	return spec, err
 }
 
@@ -102,7 +102,7 @@ func (e *execution) specOf(parent *lsv1alpha1.Installation, t *lsv1alpha1.Instal
 func (e *execution) blueprintAt(ref string) (component.Resolution, error) {
 	if e.Components == nil {
 		return component.Resolution{}, errors.New(
-			"the installation names no component in which the blueprint could be: set spec.componentDescriptor, or give the blueprint inline",
+			"the installation has no component for the blueprint: set spec.componentDescriptor, or define the blueprint inline",
 		)
 	}
 	found, err := e.Components.ResolveURI(e.Components.Root(), ref)

@@ -12,8 +12,8 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// unusedImports warns about imports that nothing in the blueprint mentions. Whether a mention is a use is not looked
-// into: the warning must not be wrong.
+// unusedImports warns about imports that nothing in the blueprint mentions. Any mention counts as a use: the warning must
+// not be wrong.
 func (f *Findings) unusedImports(b *Blueprint) {
 	texts := b.texts()
 	if len(texts) == 0 || usesAllImports(texts) {
@@ -28,7 +28,7 @@ func (f *Findings) unusedImports(b *Blueprint) {
 func (f *Findings) unmentioned(path string, imports []lsv1alpha1.ImportDefinition, mentioned func(name string) bool) {
 	for i := range imports {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		// An import that others depend on has a use.
+		// An import that others depend on is used.
 		if len(imports[i].ConditionalImports) == 0 && imports[i].Name != "" && !mentioned(imports[i].Name) {
 			f.odd(at, "nothing in the blueprint uses the import %q", imports[i].Name)
 		}
@@ -36,8 +36,8 @@ func (f *Findings) unmentioned(path string, imports []lsv1alpha1.ImportDefinitio
 	}
 }
 
-// texts returns everything in which an import could be used: templates, nested installations, and the files that
-// templates may read. It is empty if there is nothing that could use one.
+// texts returns everything that could use an import: templates, nested installations, and the files that templates may read.
+// It is empty if nothing could use one.
 func (b *Blueprint) texts() string {
 	var all strings.Builder
 	for _, list := range b.executorLists() {
@@ -66,7 +66,7 @@ func (b *Blueprint) texts() string {
 	return all.String()
 }
 
-// plainText returns what a JSON text says if it is a string, and otherwise the text itself.
+// plainText returns the content of a JSON string, and any other JSON text unchanged.
 func plainText(raw []byte) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

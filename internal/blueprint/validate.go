@@ -10,9 +10,9 @@ import (
 	"espalier.dev/internal/dataflow"
 )
 
-// Findings is what validation has to say. Each one begins with the path of the field.
+// Findings are the results of a validation. Each starts with the path of the field.
 type Findings struct {
-	// Errors keep the blueprint from being used.
+	// Errors make the blueprint unusable.
 	Errors []string
 	// Warnings are likely mistakes that do no harm.
 	Warnings []string
@@ -26,13 +26,13 @@ func (f *Findings) odd(path, format string, args ...any) {
 	f.Warnings = append(f.Warnings, path+": "+fmt.Sprintf(format, args...))
 }
 
-// add takes over what was found elsewhere.
+// add adds the findings of another validation.
 func (f *Findings) add(other Findings) {
 	f.Errors = append(f.Errors, other.Errors...)
 	f.Warnings = append(f.Warnings, other.Warnings...)
 }
 
-// within puts the name of a file or the path of a field in front of all that was found in it.
+// within prefixes all findings with the name of a file or the path of a field.
 func (f Findings) within(place string) Findings {
 	var placed Findings
 	for _, text := range f.Errors {
@@ -44,8 +44,8 @@ func (f Findings) within(place string) Findings {
 	return placed
 }
 
-// Validate checks what can be checked without values. Executors without a name and the like, which always worked, are
-// no errors.
+// Validate checks what can be checked without values. What has always worked, such as executors without a name, is not an
+// error.
 func Validate(b *lsv1alpha1.Blueprint) Findings {
 	f := &Findings{}
 	if b.Kind != "" && b.Kind != "Blueprint" {
@@ -93,7 +93,7 @@ func (f *Findings) exports(exports []lsv1alpha1.ExportDefinition) {
 		f.unique(at, d.Name, taken)
 		f.value(at, d)
 		if kind := dataflow.TypeOf(d); kind == lsv1alpha1.ImportTypeTargetList || kind == lsv1alpha1.ImportTypeTargetMap {
-			f.wrong(at+".type", "is %q, an export is data or target", kind)
+			f.wrong(at+".type", "is %q, must be data or target", kind)
 		}
 	}
 }
@@ -104,12 +104,12 @@ func (f *Findings) unique(at, name string, taken map[string]string) {
 		return
 	}
 	if other, found := taken[name]; found {
-		f.wrong(at+".name", "%q is taken by %s already", name, other)
+		f.wrong(at+".name", "%q is already used by %s", name, other)
 	}
 	taken[name] = at
 }
 
-// value checks that the type and what describes the value go together.
+// value checks that the type and the description of the value match.
 func (f *Findings) value(at string, d *lsv1alpha1.FieldValueDefinition) {
 	hasSchema := d.Schema != nil && !d.Schema.IsNull()
 	switch dataflow.TypeOf(d) {
@@ -118,14 +118,14 @@ func (f *Findings) value(at string, d *lsv1alpha1.FieldValueDefinition) {
 			f.odd(at+".schema", "is missing: any value is accepted")
 		}
 		if d.TargetType != "" {
-			f.wrong(at+".targetType", "goes with targets, not with data")
+			f.wrong(at+".targetType", "is for targets, not for data")
 		}
 	case lsv1alpha1.ImportTypeTarget, lsv1alpha1.ImportTypeTargetList, lsv1alpha1.ImportTypeTargetMap:
 		if d.TargetType == "" {
 			f.odd(at+".targetType", "is missing: targets of any type are accepted")
 		}
 		if hasSchema {
-			f.wrong(at+".schema", "goes with data, not with targets")
+			f.wrong(at+".schema", "is for data, not for targets")
 		}
 	case "":
 		f.wrong(at, "needs a type, or a schema (then it is data) or a targetType (then it is a target)")
@@ -149,7 +149,7 @@ func (f *Findings) executors(path string, executors []lsv1alpha1.TemplateExecuto
 			f.wrong(at+".type", "is %q, must be GoTemplate or Spiff", e.Type)
 		}
 		if e.AllowMissingKeys && e.Type == lsv1alpha1.TemplateTypeSpiff {
-			f.odd(at+".allowMissingKeys", "goes with GoTemplate: in Spiff a missing key is an error that || can catch")
+			f.odd(at+".allowMissingKeys", "is only for GoTemplate: in Spiff a missing key is an error that || can catch")
 		}
 		hasTemplate := e.Template != nil && !e.Template.IsNull()
 		if hasTemplate == (e.File != "") {

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// words are scalars whose meaning differs between versions of YAML, as JSON.
+// words are scalars with a different meaning in different versions of YAML, as JSON.
 var words = map[string]string{
 	"y": `true`, "Y": `true`, "yes": `true`, "Yes": `true`, "YES": `true`, "on": `true`, "On": `true`, "ON": `true`,
 	"n": `false`, "N": `false`, "no": `false`, "No": `false`, "NO": `false`, "off": `false`, "Off": `false`, "OFF": `false`,
@@ -23,7 +23,7 @@ var words = map[string]string{
 	"12:30:45": `"12:30:45"`, "190:20": `"190:20"`, "2001-12-14": `"2001-12-14"`, "1.2.3": `"1.2.3"`, "=": `"="`, "<<": `"<<"`,
 }
 
-// Blueprints and what templates yield mean what the same text means in a manifest.
+// Text in blueprints and in the results of templates has the same meaning as in a manifest.
 func TestWordsMeanWhatTheyMeanInManifests(t *testing.T) {
 	e := NewEngine()
 	for word, want := range words {
@@ -54,14 +54,14 @@ func TestWordsMeanWhatTheyMeanInManifests(t *testing.T) {
 	}
 }
 
-// configText is the value of a in an object that has nothing else but a version and a kind, with < and > as they are.
+// configText is the value of a in an object with only a version and a kind besides it, with < and > unescaped.
 func configText(object string) string {
 	text := strings.TrimSuffix(strings.TrimPrefix(object, `{"a":`), "}")
 	text = strings.TrimSuffix(text, `,"apiVersion":"v1","kind":"C"`)
 	return strings.ReplaceAll(text, `\u003c`, "<")
 }
 
-// Keys of a template's output stay as they are written; a manifest and a blueprint would call the second one true.
+// Keys in a template's output stay as written; a manifest and a blueprint would turn the second one into true.
 func TestKeysOfTemplatesStayAsTheyAre(t *testing.T) {
 	e := NewEngine()
 	for _, engine := range []string{"GoTemplate", "Spiff"} {
@@ -84,7 +84,7 @@ func TestKeysOfTemplatesStayAsTheyAre(t *testing.T) {
 
 func TestParseSaysWhichFieldHasTheWrongType(t *testing.T) {
 	for text, want := range map[string]string{
-		"imports: [{name: y, schema: {}}]":                  "imports.name: is a boolean, must be a string; y, n, yes, no, on and off are booleans in YAML: write them in quotes",
+		"imports: [{name: y, schema: {}}]":                  "imports.name: is a boolean, must be a string; y, n, yes, no, on and off are booleans in YAML: put them in quotes",
 		"imports: [{name: [], schema: {}}]":                 "imports.name: is of type array, must be of type string",
 		"imports: {}":                                       "imports: is of type object, must be of type array",
 		"localTypes: []":                                    "localTypes: is of type array, must be of type object",

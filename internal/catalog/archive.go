@@ -11,8 +11,7 @@ import (
 	"espalier.dev/internal/blueprint"
 )
 
-// Unpack reads the archive of a blueprint into memory. What package archive refuses is a fault of the archive, which no
-// retry mends.
+// Unpack reads the archive of a blueprint into memory. What package archive rejects is a fault of the archive, which no retry fixes.
 func Unpack(data []byte) (blueprint.Files, error) {
 	files, err := archive.Read(bytes.NewReader(data), archive.Default)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"espalier.dev/internal/component"
 )
 
-// blueprint returns the blueprint of an installation: given inline, a resource of its component, or on its own in a registry or a Git
-// repository. Of the latter it also says which revision was read.
+// blueprint returns the blueprint of an installation: inline, a resource of its component, or a separate artifact in a registry or a Git
+// repository. For an artifact, it also returns the revision that was read.
 func (c *Catalog) blueprint(ctx context.Context, r *Request, set *component.Set) (*blueprint.Blueprint, string, error) {
 	definition := r.Installation.Spec.Blueprint
 	switch kindOf(definition) {
@@ -36,7 +36,7 @@ func (c *Catalog) blueprint(ctx context.Context, r *Request, set *component.Set)
 	}
 }
 
-// blueprintKind is where a blueprint comes from.
+// blueprintKind is a source of blueprints.
 type blueprintKind string
 
 const (
@@ -46,7 +46,7 @@ const (
 	blueprintGit       blueprintKind = "git"
 )
 
-// kindOf is empty if a definition names no place, or several.
+// kindOf returns the source of a blueprint, empty if the definition names none, or several.
 func kindOf(definition lsv1alpha1.BlueprintDefinition) blueprintKind {
 	var set []blueprintKind
 	for kind, isSet := range map[blueprintKind]bool{
@@ -65,7 +65,7 @@ func kindOf(definition lsv1alpha1.BlueprintDefinition) blueprintKind {
 	return set[0]
 }
 
-// artifact reads a blueprint that is no part of a component.
+// artifact reads a blueprint that is not part of a component.
 func (c *Catalog) artifact(field string, read func() (Artifact, error)) (*blueprint.Blueprint, string, error) {
 	found, err := read()
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *Catalog) artifact(field string, read func() (Artifact, error)) (*bluepr
 func (c *Catalog) referenced(ctx context.Context, r *Request, set *component.Set) (*blueprint.Blueprint, error) {
 	if set == nil {
 		return nil, Invalid(ReasonBlueprintInvalid,
-			errors.New("spec.blueprint.ref: the installation names no component in which the blueprint could be: set spec.componentDescriptor"))
+			errors.New("spec.blueprint.ref: the installation has no component for the blueprint: set spec.componentDescriptor"))
 	}
 	name := r.Installation.Spec.Blueprint.Reference.ResourceName
 	resource, err := set.Root().Resource(component.Named(name))

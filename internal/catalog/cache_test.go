@@ -15,7 +15,7 @@ import (
 	"espalier.dev/internal/lru"
 )
 
-// Whoever names the same component gets the same closure, of which only the root is read again: it tells whether anything has changed.
+// Requests for the same component get the same closure, and only its root is read again, to detect changes.
 func TestClosuresAreReadOnce(t *testing.T) {
 	s := newShelf(t)
 	c := New(blueprint.NewEngine())
@@ -73,7 +73,7 @@ func TestClosuresAreReadOnce(t *testing.T) {
 	}
 }
 
-// Objects that say the same have the same effect, whatever their names are.
+// Objects with the same content have the same effect, whatever their names.
 func TestClosuresAreRememberedByContent(t *testing.T) {
 	c := New(blueprint.NewEngine())
 	s := newShelf(t)
@@ -114,7 +114,7 @@ func TestWhatCouldNotBeReadIsReadAgain(t *testing.T) {
 	}
 }
 
-// However many components there are, few closures are kept.
+// Few closures are cached, however many components there are.
 func TestClosuresAreForgotten(t *testing.T) {
 	c := New(blueprint.NewEngine())
 	c.closures = lru.NewCache[*component.Set](64 << 10)

@@ -13,50 +13,49 @@ import (
 	"espalier.dev/internal/lru"
 )
 
-// Catalog finds components and blueprints. Thousands of installations share few components, so it remembers the closures
-// that it has read, as many as fit into its cache. It is safe for concurrent use.
+// Catalog finds components and blueprints. Thousands of installations share few components, so it caches the closures that it has read, as
+// many as fit. It is safe for concurrent use.
 type Catalog struct {
 	engine   *blueprint.Engine
 	closures *lru.Cache[*component.Set]
 }
 
-// New returns a catalog whose blueprints are rendered by an engine.
+// New returns a catalog whose blueprints the given engine renders.
 func New(engine *blueprint.Engine) *Catalog {
 	return &Catalog{engine: engine, closures: lru.NewCache[*component.Set](closureCacheBytes)}
 }
 
-// Request is an installation with the objects that say where its component comes from.
+// Request is an installation with the objects that determine the source of its component.
 type Request struct {
 	Installation *lsv1alpha1.Installation
-	// Context is the one that the installation names, nil if there is none. It matters only for components.
+	// Context is the Context of the installation, nil if there is none. It matters only for components.
 	Context *lsv1alpha1.Context
-	// Overwrites are those that the Context names. They are nil if it names none, or if there are none of that name.
+	// Overwrites are those of the Context. They are nil if it names none, or if there are none of that name.
 	Overwrites *lsv1alpha1.ComponentVersionOverwrites
 	Repository Repository
-	// Policy says whose signatures are checked; the zero value means those that installations ask for.
+	// Policy says whose signatures are checked; the zero value means those of installations that request it.
 	Policy VerificationPolicy
-	// Trust is what signatures are checked with, if the installation asks for that.
+	// Trust verifies signatures, if the installation requests that.
 	Trust signature.Trust
-	// Vouched says that the inline blueprint of a nested installation comes from the blueprint above, whose signature was checked.
+	// Vouched reports whether the inline blueprint of a nested installation comes from the blueprint above, whose signature was checked.
 	Vouched bool
-	// Pinned is the revision of a blueprint from OCI or Git that is to be read again. If it is empty, what the installation names is
-	// looked up.
+	// Pinned is the revision of a blueprint from OCI or Git to read again. If it is empty, the name in the installation is resolved.
 	Pinned string
 }
 
-// NamesComponent reports whether an installation has a component. Without one, nothing but its own spec matters.
+// NamesComponent reports whether an installation has a component. Without one, only its own spec matters.
 func NamesComponent(inst *lsv1alpha1.Installation) bool {
 	definition := inst.Spec.ComponentDescriptor
 	return definition != nil && (definition.Reference != nil || definition.Inline != nil && !definition.Inline.IsNull())
 }
 
-// ReadsOutside reports whether the components or the blueprint of an installation are somewhere else than in the installation.
+// ReadsOutside reports whether the components or the blueprint of an installation are outside the installation.
 func ReadsOutside(inst *lsv1alpha1.Installation) bool {
 	return NamesComponent(inst) || inst.Spec.Blueprint.OCI != nil || inst.Spec.Blueprint.Git != nil
 }
 
-// Find begins the input to the engine: it has the installation with its blueprint and its components, and ways to their
-// schemas and resources, which read as long as the context lasts. States, scope and facts are left to the caller.
+// Find returns the start of the input to the engine: the installation with its blueprint and its components, and access to their schemas
+// and resources, which works as long as the context lasts. States, scope and facts are left to the caller.
 func (c *Catalog) Find(ctx context.Context, r Request) (blueprint.Input, error) {
 	set, err := c.components(ctx, &r)
 	if err != nil {

@@ -33,7 +33,7 @@ func TestNothingButAnInlineBlueprint(t *testing.T) {
 	}
 }
 
-// parts says what an input has.
+// parts describes the content of an input.
 type parts struct {
 	Blueprint  bool
 	Reference  bool
@@ -84,7 +84,7 @@ func TestComponentInARepository(t *testing.T) {
 	}
 }
 
-// The Context says where components are that do not say so themselves, and its overwrites send them elsewhere.
+// The Context provides the default repository of components, and its overwrites redirect them.
 func TestContextsAndOverwrites(t *testing.T) {
 	const home, away = "repositoryContext: {type: r, baseUrl: home}", "repositoryContext: {type: r, baseUrl: away}"
 	for name, test := range map[string]struct {
@@ -125,7 +125,7 @@ func TestContextsAndOverwrites(t *testing.T) {
 	}
 }
 
-// What overwrites make of the component that an installation names is told; what they make of those below is not.
+// An overwrite of the component that an installation names is reported; overwrites of those below are not.
 func TestOverwrittenComponents(t *testing.T) {
 	const elsewhere = "{source: {componentName: app}, substitution: {repositoryContext: {type: r, baseUrl: away}}}"
 	for name, test := range map[string]struct{ component, rule, want string }{
@@ -178,7 +178,7 @@ func TestFaults(t *testing.T) {
 			spec:   refBlueprint,
 			kind:   failure.Terminal,
 			reason: ReasonBlueprintInvalid,
-			want:   "spec.blueprint.ref: the installation names no component",
+			want:   "spec.blueprint.ref: the installation has no component",
 		},
 		"no such resource": {
 			spec:   "blueprint: {ref: {resourceName: nothing}}" + refComponent,
@@ -224,14 +224,14 @@ func TestFaults(t *testing.T) {
 			nowhere: true,
 			kind:    failure.Retryable,
 			reason:  ReasonComponentNotFound,
-			want:    "there is no repository to look in",
+			want:    "no repository to read from",
 		},
 		"nowhere to get it from": {
 			spec:    refBlueprint + inlineApp,
 			nowhere: true,
 			kind:    failure.Retryable,
 			reason:  ReasonBlueprintNotFound,
-			want:    "the blueprint installer of component app:1.0.0 cannot be read: there is no repository",
+			want:    "the blueprint installer of component app:1.0.0 cannot be read: no repository",
 		},
 		"no component name": {
 			spec:   inlineBlueprint + "\ncomponentDescriptor: {ref: {componentName: '', version: 1.0.0}}",
@@ -286,7 +286,7 @@ func TestFaults(t *testing.T) {
 			context: "repositoryContext: {}",
 			kind:    failure.Terminal,
 			reason:  ReasonBlueprintInvalid,
-			want:    "names no component",
+			want:    "has no component",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -327,7 +327,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A read that is cut short says nothing about the component.
+// An interrupted read reveals nothing about the component.
 func TestInterruptedReads(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -371,7 +371,7 @@ func TestResourcesThatAreNotThere(t *testing.T) {
 	}
 }
 
-// The kinds of errors survive the engine: what a repository lacks today may be there tomorrow.
+// The kinds of errors survive the engine: what a repository lacks today may exist tomorrow.
 func TestTheEngineKeepsTheKindsOfErrors(t *testing.T) {
 	for uri, test := range map[string]struct {
 		kind failure.Kind

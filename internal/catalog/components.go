@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// closureCacheBytes is for a process that serves some hundred components.
+	// closureCacheBytes suits a process that serves a few hundred components.
 	closureCacheBytes = 64 << 20
-	// parsedFactor is how much larger a descriptor is than its text, roughly and rather too much.
+	// parsedFactor is a generous estimate of how much larger a parsed descriptor is than its text.
 	parsedFactor = 8
 )
 
-// components returns the component of an installation with all that it refers to, nil if it names none. A closure is
-// remembered by what it begins with: the components below never change as long as the descriptor of the root is the same.
+// components returns the component of an installation with everything that it refers to, nil if it names none. The cache key of a closure
+// is its start: the components below never change as long as the descriptor of the root is the same.
 func (c *Catalog) components(ctx context.Context, r *Request) (*component.Set, error) {
 	if !NamesComponent(r.Installation) {
 		return nil, nil
@@ -53,7 +53,7 @@ func (c *Catalog) components(ctx context.Context, r *Request) (*component.Set, e
 	})
 }
 
-// rooted is a source that was asked for the root of a closure already. It is not asked again.
+// rooted is a source that has already read the root of a closure, and does not read it again.
 type rooted struct {
 	resolve.Source
 	at   component.Coordinates
@@ -61,7 +61,7 @@ type rooted struct {
 	err  error
 }
 
-// readRoot asks for the root, unless it is given inline.
+// readRoot reads the root, unless it is inline.
 func readRoot(ctx context.Context, source resolve.Source, options component.ClosureOptions) *rooted {
 	r := &rooted{Source: source}
 	if options.Inline == nil {
@@ -79,7 +79,7 @@ func (r *rooted) Descriptor(ctx context.Context, at component.Coordinates) (*com
 	return r.Source.Descriptor(ctx, at)
 }
 
-// closureStart says where the closure of the installation's component begins.
+// closureStart returns the start of the closure of the installation's component.
 func (r *Request) closureStart() (closureStart, error) {
 	root, err := r.root()
 	if err != nil {
@@ -92,11 +92,11 @@ func (r *Request) closureStart() (closureStart, error) {
 	return closureStart{root: root, overwrites: overwrites, inline: r.inlineDescriptor(), repository: &r.Repository}, nil
 }
 
-// kindContext is what errors call a Context.
+// kindContext is the name of a Context in errors.
 const kindContext = "Context"
 
-// root says where the component of the installation is. Of a component that is given inline, only the repository context
-// is known that it falls back to.
+// root returns the coordinates of the installation's component. For an inline component, only the fallback for its repository context is
+// known.
 func (r *Request) root() (component.Coordinates, error) {
 	var root component.Coordinates
 	var err error
@@ -117,7 +117,7 @@ func (r *Request) root() (component.Coordinates, error) {
 	return root, Invalid(ReasonComponentInvalid, at("spec.componentDescriptor.ref", err))
 }
 
-// inlineDescriptor is the text of the component that is given inline, nil if it is in a repository.
+// inlineDescriptor returns the text of the inline component, nil if the component is in a repository.
 func (r *Request) inlineDescriptor() []byte {
 	definition := r.Installation.Spec.ComponentDescriptor
 	if definition.Reference != nil {
@@ -126,7 +126,7 @@ func (r *Request) inlineDescriptor() []byte {
 	return definition.Inline.Raw
 }
 
-// overwrites are the rules that the Context names.
+// overwrites returns the rules that the Context names.
 func (r *Request) overwrites() ([]lsv1alpha1.ComponentVersionOverwrite, error) {
 	switch {
 	case r.Context == nil || r.Context.ComponentVersionOverwritesReference == "":
@@ -139,12 +139,12 @@ func (r *Request) overwrites() ([]lsv1alpha1.ComponentVersionOverwrite, error) {
 	return r.Overwrites.Overwrites, nil
 }
 
-// overwritten says what the overwrites have made of the reference of the installation, empty if nothing.
+// overwritten describes how the overwrites changed the reference of the installation, empty if they did not.
 func (r *Request) overwritten(set *component.Set) string {
 	if set == nil || r.inlineDescriptor() != nil {
 		return ""
 	}
-	// The closure began there, so that it can be read.
+	// The closure started there, so this cannot fail.
 	named, _ := r.root()
 	return named.Difference(set.Origin(set.Root()))
 }
@@ -191,7 +191,7 @@ func (s *closureStart) options() (component.ClosureOptions, error) {
 	return options, Invalid(ReasonComponentInvalid, at("spec.componentDescriptor.inline", err))
 }
 
-// marking marks the errors of a source, so that they can be told from faults of the components.
+// marking marks the errors of a source, so that they differ from faults of the components.
 type marking struct{ resolve.Source }
 
 type sourceError struct{ error }
@@ -215,11 +215,11 @@ func closureFailed(ctx context.Context, err error) error {
 	return Invalid(ReasonComponentInvalid, err)
 }
 
-// sizeOf reckons what it costs to remember a closure.
+// sizeOf estimates the memory that a cached closure needs.
 func sizeOf(set *component.Set) int {
 	size := 0
 	for _, d := range set.All() {
-		// What has no JSON form is not there: descriptors are read from documents.
+		// A descriptor always has a JSON form, because it was read from a document.
 		text, _ := d.JSON(d.Schema)
 		size += len(text) * parsedFactor
 	}

@@ -14,10 +14,10 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// Operation is what the catalog attempts, as a status tells it.
+// Operation is the operation of the catalog in a status.
 const Operation = "ReadBlueprint"
 
-// The reasons of errors, beside those of package blueprint.
+// The reasons of errors, in addition to those of package blueprint.
 const (
 	// ReasonContextNotFound says that an object which the installation or its Context names does not exist.
 	ReasonContextNotFound = "ContextNotFound"
@@ -41,7 +41,7 @@ const (
 	ReasonRepositoryUnavailable = "RepositoryUnavailable"
 )
 
-// Invalid is an error about what the user wrote: no retry mends it.
+// Invalid is an error about user input: no retry fixes it.
 func Invalid(reason string, err error) error {
 	return failure.NewTerminal(failure.Details{
 		Operation: Operation,
@@ -50,13 +50,12 @@ func Invalid(reason string, err error) error {
 	}, err)
 }
 
-// Absent is an error about something that is not there, but may be later.
+// Absent is an error about something that does not exist yet.
 func Absent(reason string, err error) error {
 	return failure.NewRetryable(failure.Details{Operation: Operation, Reason: reason}, err)
 }
 
-// unread classifies an error of a repository, unless the repository has done so itself. The reason is for what it does
-// not have.
+// unread classifies an error of a repository, unless the repository has done so itself. The reason is for missing content.
 func unread(reason string, err error) error {
 	switch {
 	case err == nil || failure.KindOf(err) != failure.Retryable || failure.DetailsOf(err).Operation != "":
@@ -68,7 +67,7 @@ func unread(reason string, err error) error {
 	}
 }
 
-// at says which field an error is about.
+// at adds the field that an error is about.
 func at(field string, err error) error {
 	if err == nil {
 		return nil
@@ -76,7 +75,7 @@ func at(field string, err error) error {
 	return fmt.Errorf("%s: %w", field, err)
 }
 
-// AboutContext is an error about a Context.
+// AboutContext returns an error about a Context.
 func AboutContext(c *lsv1alpha1.Context, err error) error {
 	return &ObjectError{Object: c, cause: fmt.Errorf("%s %s: %w", kindContext, c.Name, err)}
 }

@@ -25,11 +25,10 @@ func (r *reader) content(of *component.Descriptor, access component.Access) (com
 	return content, unread(ReasonResourceNotFound, err)
 }
 
-// maxSchemaBytes is how large a schema may be that is packed with gzip.
+// maxSchemaBytes is the maximum size of a schema that is compressed with gzip.
 const maxSchemaBytes = 4 << 20
 
-// schemas finds schemas in components, beginning at one of them. Schemas may be packed with gzip, whatever they say of
-// themselves.
+// schemas finds schemas in components, starting at one of them. Schemas may be compressed with gzip, whatever their media type.
 func (r *reader) schemas(from *component.Descriptor) schema.Finder {
 	return func(uri string) (schema.Resource, error) {
 		found, err := r.set.ResolveURI(from, uri)

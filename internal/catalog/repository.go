@@ -14,14 +14,14 @@ import (
 	"espalier.dev/internal/component/signature"
 )
 
-// Repository is where components are read from. The zero value has none.
+// Repository provides components. The zero value has none.
 type Repository struct {
-	// Name tells repositories apart that may answer differently, for example because they are read with different
-	// credentials. A closure that was read from one is never handed to somebody who reads from another.
+	// Name distinguishes repositories that may answer differently, for example because they are read with different credentials. A closure
+	// read from one is never returned to a reader of another.
 	Name string
-	// Default is where a component is if neither its reference nor the Context says it; the zero value is nowhere.
+	// Default is the repository of a component if neither its reference nor the Context names one; the zero value means none.
 	Default component.RepositoryContext
-	// Source has the descriptors of components, Resources what lies behind them. Nil means that there are none.
+	// Source provides the descriptors of components, Resources the content behind them. Nil means that there are none.
 	Source    resolve.Source
 	Resources Resources
 	// Artifacts are blueprints without components. Nil means that there are none.
@@ -36,27 +36,27 @@ type Signatures interface {
 	Verify(ctx context.Context, set *component.Set, name string, trust signature.Trust) error
 }
 
-// Artifacts reads blueprints that are no resources of components. A tag, branch or other name is looked up, unless the revision is given
-// that an earlier look-up led to. It is asked in every job, so it should itself remember what is costly to read. Its errors are as those of
+// Artifacts reads blueprints that are not resources of components. It resolves a tag, branch or other name, unless the revision of an
+// earlier resolution is given. It is called in every job, so it should cache what is expensive to read. Its errors are like those of
 // Resources.
 type Artifacts interface {
 	OCI(ctx context.Context, at lsv1alpha1.OCIBlueprint, revision string) (Artifact, error)
 	Git(ctx context.Context, at lsv1alpha1.GitBlueprint, revision string) (Artifact, error)
 }
 
-// Artifact is the directory of a blueprint, and the revision that it has: a digest or a commit.
+// Artifact is the directory of a blueprint, and its revision: a digest or a commit.
 type Artifact struct {
 	Files    blueprint.Files
 	Revision string
 }
 
-// Resources reads what resources of components consist of. It is asked in every job, so it should itself remember what is
-// costly to read. What it does not have is an error that is resolve.ErrNotFound; NotFoundf makes one. Errors that it
-// classifies keep their kind. It must be safe for concurrent use.
+// Resources reads the content of components' resources. It is called in every job, so it should cache what is expensive to read. The error
+// for missing content is resolve.ErrNotFound; NotFoundf returns one. Errors that it classifies keep their kind. It must be safe for
+// concurrent use.
 type Resources interface {
 	// Blueprint returns the directory of a blueprint that is a resource of a component.
 	Blueprint(ctx context.Context, of component.Coordinates, resource *component.Resource) (blueprint.Files, error)
-	// Content returns what is behind an access of a component.
+	// Content returns the content behind an access of a component.
 	Content(ctx context.Context, of component.Coordinates, access component.Access) (component.Content, error)
 }
 
@@ -86,7 +86,7 @@ type nowhere struct{}
 
 func (nowhere) Blueprint(_ context.Context, of component.Coordinates, resource *component.Resource) (blueprint.Files, error) {
 	return nil, NotFoundf(
-		"the blueprint %s of component %s cannot be read: there is no repository to look in; give the blueprint inline",
+		"the blueprint %s of component %s cannot be read: no repository to read from; define the blueprint inline",
 		resource.Name,
 		of.ID(),
 	)
@@ -94,22 +94,21 @@ func (nowhere) Blueprint(_ context.Context, of component.Coordinates, resource *
 
 func (nowhere) Content(_ context.Context, of component.Coordinates, access component.Access) (component.Content, error) {
 	return component.Content{}, NotFoundf(
-		"content of component %s (access type %s) cannot be read: there is no repository to look in",
+		"content of component %s (access type %s) cannot be read: no repository to read from",
 		of.ID(),
 		access.Type,
 	)
 }
 
 func (nowhere) OCI(_ context.Context, at lsv1alpha1.OCIBlueprint, _ string) (Artifact, error) {
-	return Artifact{}, NotFoundf("%s cannot be read: no registry is at hand here; give the blueprint inline", at.Reference)
+	return Artifact{}, NotFoundf("%s cannot be read: no registry available here; define the blueprint inline", at.Reference)
 }
 
 func (nowhere) Git(_ context.Context, at lsv1alpha1.GitBlueprint, _ string) (Artifact, error) {
-	return Artifact{}, NotFoundf("revision %s cannot be read: no Git server is at hand here; give the blueprint inline", at.Revision)
+	return Artifact{}, NotFoundf("revision %s cannot be read: no Git server available here; define the blueprint inline", at.Revision)
 }
 
-// NotFoundf is an error of Resources that do not have what they are asked for. It counts as resolve.ErrNotFound, and says
-// what is missing in its own words.
+// NotFoundf returns an error of Resources that do not have the content. It wraps resolve.ErrNotFound, and its text says what is missing.
 func NotFoundf(format string, args ...any) error {
 	return &notFound{text: fmt.Sprintf(format, args...)}
 }

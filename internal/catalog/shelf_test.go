@@ -24,14 +24,14 @@ type shelf struct {
 	*resolve.Memory
 	blueprints map[string]blueprint.Files
 	contents   map[string]string
-	// broken is what every read fails with, if set.
+	// broken is the error of every read, if set.
 	broken error
 
 	mutex sync.Mutex
 	reads []component.Coordinates
 }
 
-// newShelf has the component app, which refers to base, and base in version 1 and 2.
+// newShelf returns a shelf with the component app, which refers to base, and base in versions 1 and 2.
 func newShelf(t *testing.T) *shelf {
 	t.Helper()
 	var descriptors []*component.Descriptor
@@ -90,7 +90,7 @@ func (s *shelf) Content(_ context.Context, of component.Coordinates, access comp
 	return component.Content{Data: []byte(content)}, nil
 }
 
-// installation is one whose spec is written as YAML.
+// installation returns an installation whose spec is written as YAML.
 func installation(t *testing.T, spec string) *lsv1alpha1.Installation {
 	t.Helper()
 	inst := &lsv1alpha1.Installation{ObjectMeta: metav1.ObjectMeta{Namespace: "garden", Name: "tree"}}
@@ -106,7 +106,7 @@ const (
 	refComponent    = "\ncomponentDescriptor: {ref: {componentName: app, version: 1.0.0}}"
 )
 
-// contextOf is a Context whose content is written as YAML.
+// contextOf returns a Context whose content is written as YAML.
 func contextOf(t *testing.T, text string) *lsv1alpha1.Context {
 	t.Helper()
 	c := &lsv1alpha1.Context{}
@@ -119,7 +119,7 @@ func contextOf(t *testing.T, text string) *lsv1alpha1.Context {
 
 const pinned = `componentVersionOverwrites: pins`
 
-// pins send components elsewhere.
+// pins returns overwrites that redirect components.
 func pins(t *testing.T, rules ...string) *lsv1alpha1.ComponentVersionOverwrites {
 	t.Helper()
 	o := &lsv1alpha1.ComponentVersionOverwrites{ObjectMeta: metav1.ObjectMeta{Namespace: "garden", Name: "pins"}}

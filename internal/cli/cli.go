@@ -27,6 +27,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"espalier.dev/internal/cli/plain"
 	"espalier.dev/internal/version"
 )
 
@@ -65,11 +66,14 @@ To try it without a cluster:  espalier up`,
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w\nSee '%s --help'", err, cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(Misused)
 	root.AddCommand(commands...)
 	return root
+}
+
+// Misused adds to an error where the user finds out how to call the command.
+func Misused(cmd *cobra.Command, err error) error {
+	return fmt.Errorf("%w\nSee '%s --help'", err, cmd.CommandPath())
 }
 
 // NameAfter lets help texts call the command as the user did: kubectl runs the binary
@@ -94,12 +98,13 @@ func Run(ctx context.Context, root *cobra.Command) int {
 	return report(root.ErrOrStderr(), err)
 }
 
+// report prints an error, which may quote texts from a cluster.
 func report(w io.Writer, err error) int {
 	var coded *CodedError
 	if errors.As(err, &coded) && coded.Err == nil {
 		return coded.Code
 	}
-	fmt.Fprintf(w, "error: %v\n", err)
+	fmt.Fprintf(w, "error: %s\n", plain.Lines(err.Error()))
 	if coded != nil {
 		return coded.Code
 	}

@@ -4,12 +4,19 @@
 package cli
 
 import (
+	"bufio"
+	"context"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	"golang.org/x/term"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/klog/v2"
+	crlog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/deployer/objects/forecast"
@@ -28,6 +35,10 @@ type Environment struct {
 	// OwnKubeconfig returns the kubeconfig of the control plane on this machine, for users who name no other cluster;
 	// empty if there is none.
 	OwnKubeconfig func() string
+	// SilenceLogs discards what libraries log, from then on and in the whole process: they would write into a screen that a command draws.
+	SilenceLogs func()
+	// UntilInterrupted returns a context that ends with Ctrl-C or SIGTERM. From then on, such a signal ends the process at once.
+	UntilInterrupted func(parent context.Context) (context.Context, context.CancelFunc)
 	// Inspectors say what deploy items of some types deploy. Whoever links the deployers knows.
 	Inspectors map[lsv1alpha1.DeployItemType]offline.Inspector
 	// Forecasters say what jobs would change in the targets of deploy items of some types.
@@ -37,12 +48,26 @@ type Environment struct {
 // NewEnvironment returns the environment of this process.
 func NewEnvironment(streams genericiooptions.IOStreams) Environment {
 	return Environment{
-		IOStreams:     streams,
-		Now:           time.Now,
-		Size:          terminalSize,
-		Getenv:        os.Getenv,
-		OwnKubeconfig: func() string { return "" },
+		IOStreams:        streams,
+		Now:              time.Now,
+		Size:             terminalSize,
+		Getenv:           os.Getenv,
+		OwnKubeconfig:    func() string { return "" },
+		SilenceLogs:      silenceLogs,
+		UntilInterrupted: untilInterrupted,
 	}
+}
+
+func silenceLogs() {
+	crlog.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
+}
+
+// Confirm asks the user to continue, and reports whether the answer is yes.
+func (e Environment) Confirm() bool {
+	fmt.Fprint(e.ErrOut, "Type yes to continue: ")
+	answer, _ := bufio.NewReader(e.In).ReadString('\n')
+	return strings.TrimSpace(answer) == "yes"
 }
 
 func terminalSize(w io.Writer) (width, height int, ok bool) {

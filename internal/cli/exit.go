@@ -13,21 +13,21 @@ const (
 	ExitOK = 0
 	// ExitError is wrong usage, and every error without a specific code.
 	ExitError = 1
-	// ExitFailed says that the job has ended, and not well.
+	// ExitFailed says that the job failed.
 	ExitFailed = 2
-	// ExitTimeout says that the time was up while the job went on.
+	// ExitTimeout says that the command timed out before the job finished.
 	ExitTimeout = 3
-	// ExitNeedsSomebody means that nothing more happens until somebody acts.
+	// ExitNeedsSomebody says that the job waits for a person, for example for an approval.
 	ExitNeedsSomebody = 4
 	// ExitNotFound says that the object does not exist, or that the user may not see or change it.
 	ExitNotFound = 5
-	// ExitDetached is what shells use for a command that Ctrl-C has ended. The job continues.
+	// ExitDetached says that Ctrl-C ended the command; shells report the same code for other programs. A job that it waits for continues.
 	ExitDetached = 130
 )
 
 // ExitCodesHelp is the part of a help text that explains the exit codes.
 const ExitCodesHelp = `Exit codes: 0 success; 1 wrong usage or another error; 2 the job failed; 3 timed out
-before the job finished; 4 somebody must act first; 5 not found or not permitted;
+before the job finished; 4 needs action by a user; 5 not found or not permitted;
 130 detached with Ctrl-C.`
 
 // gravity orders exit codes for commands that deal with several objects: the first that occurred counts.

@@ -42,6 +42,10 @@ func TestReport(t *testing.T) {
 		"a problem":         {fmt.Errorf("wrapped: %w", problem), ExitNotFound, "error: wrapped: it is gone\n  where: here\n  next:  look\n         look again\n"},
 		"a short one":       {&Problem{Code: ExitFailed, What: "it has failed"}, ExitFailed, "error: it has failed\n"},
 		"all has been said": {&CodedError{Code: ExitDetached}, ExitDetached, ""},
+		"what others wrote": {
+			errors.New("it says \x1b[31mred\x1b]0;title\x07 and \u202eleft\r\n\tnext  line\x1b[2A\n"), ExitError,
+			"error: it says red]0;title and left\n\tnext  line\n\n",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder

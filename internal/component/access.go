@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Access says how to get at a resource or source. It is data only: nothing here fetches anything.
+// Access describes how to read a resource or source. It is data only: nothing here fetches anything.
 type Access struct {
-	// Type is the type as it was written, possibly an old name or with a version.
+	// Type is the type as written, possibly an old name or with a version.
 	Type string
 
 	fields map[string]any
 }
 
-// AccessKind is what a type of access means, whichever of its names was used.
+// AccessKind is the meaning of a type of access, whichever of its names was used.
 type AccessKind string
 
 const (
@@ -26,7 +26,7 @@ const (
 	AccessOCIBlob AccessKind = "ociBlob"
 	// AccessLocalBlob is a blob that is stored along with the component descriptor.
 	AccessLocalBlob AccessKind = "localBlob"
-	// AccessRelativeOCIReference is an artifact in the registry in which the component itself is.
+	// AccessRelativeOCIReference is an artifact in the registry of the component.
 	AccessRelativeOCIReference AccessKind = "relativeOciReference"
 	// AccessOther is everything else.
 	AccessOther AccessKind = "other"
@@ -46,7 +46,7 @@ var accessKinds = map[string]AccessKind{
 	"relativeOciReference": AccessRelativeOCIReference,
 }
 
-// ParseAccess understands an access specification that a template hands over.
+// ParseAccess parses an access specification from a template.
 func ParseAccess(object map[string]any) (Access, error) {
 	r := &reading{limits: DefaultLimits}
 	parsed := access(r.object("", map[string]any{"access": object}), true)
@@ -56,7 +56,7 @@ func ParseAccess(object map[string]any) (Access, error) {
 	return Access{Type: parsed.Type, fields: cloneObject(parsed.fields)}, nil
 }
 
-// Kind returns what the type means.
+// Kind returns the meaning of the type.
 func (a Access) Kind() AccessKind {
 	name, _, _ := strings.Cut(a.Type, "/")
 	if kind, known := accessKinds[name]; known {
@@ -73,7 +73,7 @@ func (a Access) Fields() map[string]any {
 	return cloneObject(a.fields)
 }
 
-// text returns the first of some fields that is a text and not empty.
+// text returns the first of the named fields that is a non-empty string.
 func (a Access) text(names ...string) string {
 	for _, name := range names {
 		if text, ok := a.fields[name].(string); ok && text != "" {
@@ -83,8 +83,8 @@ func (a Access) text(names ...string) string {
 	return ""
 }
 
-// ImageReference returns the image reference of an artifact in a registry. Artifacts that are named relative to the
-// component's registry need its repository context. A local blob may say that it is available as an image as well.
+// ImageReference returns the image reference of an artifact in a registry. An artifact named relative to the component's registry needs the
+// component's repository context. A local blob may also be available as an image.
 func (a Access) ImageReference(home RepositoryContext) (string, error) {
 	switch a.Kind() {
 	case AccessOCIArtifact:
@@ -110,7 +110,7 @@ func (a Access) required(name string) (string, error) {
 	return "", fmt.Errorf("access type %s: %s is required and must be a text", a.Type, name)
 }
 
-// relativeReference puts the host of the component's registry in front: the reference has everything but the host.
+// relativeReference prepends the host of the component's registry to the reference, which has everything else.
 func (a Access) relativeReference(home RepositoryContext) (string, error) {
 	reference, err := a.required("reference")
 	if err != nil {
@@ -122,7 +122,7 @@ func (a Access) relativeReference(home RepositoryContext) (string, error) {
 	}
 	host, _, _ := strings.Cut(address, "/")
 	if host == "" {
-		return "", fmt.Errorf("access type %s: the registry of the component is not known, for it comes from %s", a.Type, home)
+		return "", fmt.Errorf("access type %s: the registry of the component is unknown, because it comes from %s", a.Type, home)
 	}
 	return host + "/" + strings.TrimPrefix(reference, "/"), nil
 }
@@ -131,9 +131,9 @@ func (a Access) relativeReference(home RepositoryContext) (string, error) {
 type Blob struct {
 	// Repository is the image repository of an OCI blob, without tag. It is empty for local blobs.
 	Repository string
-	// Reference is the digest of the blob, or whatever else its store knows it by.
+	// Reference is the digest of the blob, or another name by which its store finds it.
 	Reference string
-	// MediaType says how the blob is encoded; it may be empty.
+	// MediaType is the encoding of the blob; it may be empty.
 	MediaType string
 }
 

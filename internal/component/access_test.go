@@ -69,7 +69,7 @@ func TestImageReferenceOfAccess(t *testing.T) {
 		})
 	}
 	_, err := accessOf(t, "{type: relativeOciReference, reference: y:1}").ImageReference(RepositoryContext{})
-	wantError(t, err, "registry of the component is not known")
+	wantError(t, err, "registry of the component is unknown")
 }
 
 func TestBlobOfAccess(t *testing.T) {

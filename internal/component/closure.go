@@ -10,24 +10,24 @@ import (
 	"strings"
 )
 
-// ClosureOptions say what a closure begins with.
+// ClosureOptions say what a closure starts with.
 type ClosureOptions struct {
 	// Root is the component of the installation, as the installation names it. If Inline is set, only the repository
 	// context counts, and only if the descriptor names none.
 	Root Coordinates
-	// Inline is the descriptor that the installation brings along, or nil.
+	// Inline is the inline descriptor of the installation, or nil.
 	Inline *Descriptor
 	// Overwrites apply to the root and to every reference.
 	Overwrites *Overwrites
-	// Limits are the default ones if zero.
+	// Limits default to DefaultClosureLimits.
 	Limits ClosureLimits
 }
 
-// Closure collects a component and everything that it refers to. It does not read anything itself: the caller asks what
-// is wanted, provides it, and repeats that until nothing is wanted any more.
+// Closure collects a component and everything that it refers to. It reads nothing itself: the caller asks what is wanted, provides it, and
+// repeats that until nothing is wanted any more.
 type Closure struct {
 	options ClosureOptions
-	// home is where references are looked up: the repository of the root, after overwrites.
+	// home is the repository in which references are looked up: that of the root, after overwrites.
 	home    RepositoryContext
 	inline  map[ID]*Descriptor
 	members map[ID]*member
@@ -44,9 +44,9 @@ type member struct {
 	inline     bool
 	// leadsToInline says that the member or one below it was given inline. It is known once the set is complete.
 	leadsToInline bool
-	// targets are what the references lead to, in the order of the descriptor.
+	// targets are the targets of the references, in the order of the descriptor.
 	targets []*member
-	// parent and via say how the member was found first; the root has no parent.
+	// parent and via record how the member was found first; the root has no parent.
 	parent *member
 	via    string
 	depth  int
@@ -59,10 +59,10 @@ type Wanted struct {
 	member *member
 }
 
-// Path says for people which references led to the component.
+// Path returns the references that led to the component, for messages.
 func (w Wanted) Path() string { return w.member.path() }
 
-// NewClosure begins a closure.
+// NewClosure starts a closure.
 func NewClosure(options ClosureOptions) (*Closure, error) {
 	if options.Limits == (ClosureLimits{}) {
 		options.Limits = DefaultClosureLimits
@@ -89,15 +89,14 @@ func NewClosure(options ClosureOptions) (*Closure, error) {
 	return c, c.expandGiven()
 }
 
-// Wanted returns what to provide next, in the same order for the same input. What was returned once is not returned
-// again.
+// Wanted returns what to provide next, in the same order for the same input. It returns each component only once.
 func (c *Closure) Wanted() []Wanted {
 	wanted := c.wanted
 	c.wanted = nil
 	return wanted
 }
 
-// Provide hands over the descriptor of a component that was wanted.
+// Provide adds the descriptor of a wanted component.
 func (c *Closure) Provide(w Wanted, d *Descriptor) error {
 	if d.ID() != w.At.ID() {
 		return fmt.Errorf("%s: the repository returned the descriptor of %s", w.Path(), d.ID())
@@ -108,7 +107,7 @@ func (c *Closure) Provide(w Wanted, d *Descriptor) error {
 	return c.expandGiven()
 }
 
-// add takes up a component that is not known yet.
+// add adds a new component.
 func (c *Closure) add(m *member) error {
 	if m.depth > c.options.Limits.Depth {
 		return fmt.Errorf("%s: references are nested deeper than %d", m.path(), c.options.Limits.Depth)
@@ -125,7 +124,7 @@ func (c *Closure) add(m *member) error {
 	return nil
 }
 
-// expandGiven follows the references of inline components until they lead out of what was given.
+// expandGiven follows the references of inline components until they lead to components that are not inline.
 func (c *Closure) expandGiven() error {
 	for len(c.given) > 0 {
 		next := c.given[0]
@@ -171,7 +170,7 @@ func (c *Closure) follow(from *member, reference *Reference) (*member, error) {
 	return known, nil
 }
 
-// path says which references led from the root to the member.
+// path returns the references from the root to the member.
 func (m *member) path() string {
 	if m.parent == nil {
 		return "component " + m.origin.ID().String()
@@ -200,7 +199,7 @@ const (
 	visitDone
 )
 
-// visit walks from a member along its references, depth first, and fails if it meets a member again on its own way.
+// visit walks from a member along its references, depth first, and fails if it meets a member again on the same path.
 func (s *Set) visit(m *member, visited map[*member]visit, way []*member) error {
 	switch visited[m] {
 	case visitDone:
@@ -225,7 +224,7 @@ func (s *Set) visit(m *member, visited map[*member]visit, way []*member) error {
 	return nil
 }
 
-// circle names the members of a circle; the last one of the way is where it closes.
+// circle names the members of a circle, which closes at the last member of the path.
 func circle(way []*member) error {
 	last := way[len(way)-1]
 	ring := way[slices.Index(way, last):]

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the expected files of this package anew")
 
-// golden compares a text with a file, or writes the file.
+// golden compares a text with a golden file, or updates the file.
 func golden(t *testing.T, file string, got []byte) {
 	t.Helper()
 	if *update {
@@ -66,8 +66,7 @@ func TestConvertBetweenSchemas(t *testing.T) {
 	}
 }
 
-// Nothing gets lost on the way through the schema in which a descriptor was written, and what both schemas know does
-// not get lost on the way through the other one.
+// A round trip through a descriptor's own schema loses nothing, and a round trip through the other schema keeps what both schemas know.
 func TestConvertThereAndBack(t *testing.T) {
 	other := map[Schema]Schema{SchemaV2: SchemaV3, SchemaV3: SchemaV2}
 	for name, d := range conversionCases(t) {
@@ -98,7 +97,7 @@ func rewrite(t *testing.T, d *Descriptor, schema Schema) *Descriptor {
 	return describe(t, string(text))
 }
 
-// What a view contains may be changed without changing the descriptor.
+// Callers may change a view without changing the descriptor.
 func TestViewBelongsToTheCaller(t *testing.T) {
 	for name, d := range conversionCases(t) {
 		for _, schema := range []Schema{SchemaV2, SchemaV3} {

@@ -12,14 +12,14 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// RepositoryContext says where a repository of components is: an object with a type and whatever the type needs. Two
-// are equal, also for Go's ==, if they are the same JSON. The zero value names no repository.
+// RepositoryContext says where a repository of components is: an object with a type and the fields that the type needs. Two are equal, also
+// with Go's ==, if they are the same JSON. The zero value names no repository.
 type RepositoryContext struct {
-	// canonical is JSON without blanks and with sorted keys.
+	// canonical is JSON without whitespace and with sorted keys.
 	canonical string
 }
 
-// NewRepositoryContext makes a repository context of its JSON object.
+// NewRepositoryContext returns the repository context with the given JSON object.
 func NewRepositoryContext(object map[string]any) (RepositoryContext, error) {
 	kind, ok := object["type"].(string)
 	if !ok || kind == "" {
@@ -32,7 +32,7 @@ func NewRepositoryContext(object map[string]any) (RepositoryContext, error) {
 	return RepositoryContext{canonical: string(text)}, nil
 }
 
-// ParseRepositoryContext reads a repository context of the API; nothing and null are the zero value.
+// ParseRepositoryContext parses a repository context of the API; nil and null are the zero value.
 func ParseRepositoryContext(raw *lsv1alpha1.AnyJSON) (RepositoryContext, error) {
 	if raw == nil || raw.IsNull() {
 		return RepositoryContext{}, nil
@@ -54,7 +54,7 @@ func (c RepositoryContext) IsZero() bool { return c.canonical == "" }
 // Type returns the type, empty for the zero value.
 func (c RepositoryContext) Type() string { return c.field("type") }
 
-// BaseURL returns where a registry is, empty if the type has no such field.
+// BaseURL returns the URL of a registry, empty if the type has no such field.
 func (c RepositoryContext) BaseURL() string { return c.field("baseUrl") }
 
 func (c RepositoryContext) field(name string) string {
@@ -75,12 +75,12 @@ func (c RepositoryContext) Object() map[string]any {
 	return object
 }
 
-// unlimited is for what was within limits before.
+// unlimited is for values that were already checked against limits.
 var unlimited = Limits{Bytes: maxInt, Depth: maxInt, Values: maxInt, Elements: maxInt}
 
 const maxInt = int(^uint(0) >> 1)
 
-// API returns the form of the API, nil for the zero value.
+// API returns the API representation, nil for the zero value.
 func (c RepositoryContext) API() *lsv1alpha1.AnyJSON {
 	if c.IsZero() {
 		return nil
@@ -88,7 +88,7 @@ func (c RepositoryContext) API() *lsv1alpha1.AnyJSON {
 	return &lsv1alpha1.AnyJSON{Raw: json.RawMessage(c.canonical)}
 }
 
-// String names the repository for people: its URL, or else its type. It never shows credentials.
+// String returns the repository's URL, or else its type, for messages. It never shows credentials.
 func (c RepositoryContext) String() string {
 	switch {
 	case c.IsZero():
@@ -100,7 +100,7 @@ func (c RepositoryContext) String() string {
 	}
 }
 
-// withoutCredentials removes what a URL may hide before the host and after the path.
+// withoutCredentials removes the parts of a URL that may contain credentials: the user information and everything after the path.
 func withoutCredentials(address string) string {
 	address, _, _ = strings.Cut(address, "?")
 	scheme, rest, found := strings.Cut(address, "://")
@@ -119,14 +119,14 @@ func withoutCredentials(address string) string {
 	return scheme + host + path
 }
 
-// Coordinates say where a version of a component is.
+// Coordinates locate a version of a component.
 type Coordinates struct {
 	RepositoryContext RepositoryContext
 	Name              string
 	Version           string
 }
 
-// CoordinatesOf reads a reference of the API. A reference without a repository context is looked up in fallback.
+// CoordinatesOf returns the coordinates of an API reference. A reference without a repository context is looked up in fallback.
 func CoordinatesOf(ref lsv1alpha1.ComponentDescriptorReference, fallback RepositoryContext) (Coordinates, error) {
 	context, err := ParseRepositoryContext(ref.RepositoryContext)
 	if err != nil {
@@ -138,8 +138,8 @@ func CoordinatesOf(ref lsv1alpha1.ComponentDescriptorReference, fallback Reposit
 	return Coordinates{RepositoryContext: context, Name: ref.ComponentName, Version: ref.Version}, nil
 }
 
-// InlineCoordinates says where the component of a descriptor that is given inline belongs. A descriptor that does not
-// say belongs to fallback.
+// InlineCoordinates returns the coordinates of a component that is given inline. A descriptor without a repository context belongs to
+// fallback.
 func InlineCoordinates(d *Descriptor, fallback RepositoryContext) Coordinates {
 	context := d.EffectiveRepositoryContext()
 	if context.IsZero() {
@@ -148,17 +148,17 @@ func InlineCoordinates(d *Descriptor, fallback RepositoryContext) Coordinates {
 	return Coordinates{RepositoryContext: context, Name: d.Name, Version: d.Version}
 }
 
-// ID returns what names the component version, wherever it is.
+// ID returns the ID of the component version, independent of its location.
 func (c Coordinates) ID() ID { return ID{Name: c.Name, Version: c.Version} }
 
-// Reference returns the form of the API.
+// Reference returns the API representation.
 func (c Coordinates) Reference() lsv1alpha1.ComponentDescriptorReference {
 	return lsv1alpha1.ComponentDescriptorReference{
 		RepositoryContext: c.RepositoryContext.API(), ComponentName: c.Name, Version: c.Version,
 	}
 }
 
-// String names the component and its repository for people.
+// String returns the component and its repository, for messages.
 func (c Coordinates) String() string {
 	if c.RepositoryContext.IsZero() {
 		return c.ID().String()
@@ -166,8 +166,7 @@ func (c Coordinates) String() string {
 	return c.ID().String() + " in " + c.RepositoryContext.String()
 }
 
-// Difference says for people what is different between coordinates and what they were overwritten with; it is empty if
-// nothing is.
+// Difference returns the differences between coordinates and what they were overwritten with, for messages; it is empty if there are none.
 func (c Coordinates) Difference(overwritten Coordinates) string {
 	var parts []string
 	if c.Name != overwritten.Name {

@@ -88,7 +88,7 @@ component:
 	}
 }
 
-// What people read about a repository names no credentials.
+// Texts about a repository contain no credentials.
 func TestCoordinatesForPeople(t *testing.T) {
 	for want, coordinates := range map[string]Coordinates{
 		"c:1":                                 at(t, "", "c", "1"),

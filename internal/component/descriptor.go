@@ -3,7 +3,7 @@
 
 package component
 
-// Descriptor describes one version of a component. It is never changed once it is read, so it may be shared.
+// Descriptor describes one version of a component. It never changes after it is read, so it may be shared.
 type Descriptor struct {
 	// Schema is the one in which the descriptor was written.
 	Schema  Schema
@@ -12,9 +12,9 @@ type Descriptor struct {
 	Labels  []Label
 	// Provider is who provides the component.
 	Provider Provider
-	// CreationTime is kept as it was written.
+	// CreationTime is kept as written.
 	CreationTime string
-	// RepositoryContexts are the repositories through which the component came, the latest last.
+	// RepositoryContexts are the repositories through which the component was transported, the latest last.
 	RepositoryContexts []RepositoryContext
 	Sources            []Source
 	References         []Reference
@@ -23,12 +23,12 @@ type Descriptor struct {
 	unknown unknownFields
 }
 
-// unknownFields are the fields that this package does not understand, by the object that they were found in.
+// unknownFields are the fields that this package does not understand, by the object that contains them.
 type unknownFields struct {
 	top, meta, component, metadata, spec map[string]any
 }
 
-// ID names a version of a component, wherever it is.
+// ID names a version of a component, independent of its location.
 type ID struct {
 	Name    string
 	Version string
@@ -37,11 +37,11 @@ type ID struct {
 // String returns name and version, separated by a colon.
 func (i ID) String() string { return i.Name + ":" + i.Version }
 
-// ID returns what names the component version.
+// ID returns the ID of the component version.
 func (d *Descriptor) ID() ID { return ID{Name: d.Name, Version: d.Version} }
 
-// EffectiveRepositoryContext returns the repository through which the component came last; it is zero if the
-// descriptor names none.
+// EffectiveRepositoryContext returns the last repository through which the component was transported; it is zero if the descriptor names
+// none.
 func (d *Descriptor) EffectiveRepositoryContext() RepositoryContext {
 	if len(d.RepositoryContexts) == 0 {
 		return RepositoryContext{}
@@ -66,7 +66,7 @@ type Label struct {
 	unknown map[string]any
 }
 
-// Element is what resources, sources and references have in common.
+// Element is the common part of resources, sources and references.
 type Element struct {
 	Name          string
 	Version       string
@@ -90,12 +90,12 @@ func (e *Element) Label(name string) (any, bool) {
 type Resource struct {
 	Element
 	Type string
-	// Relation is "local" if the resource is made by the component's provider, otherwise "external".
+	// Relation is "local" if the component's provider creates the resource, otherwise "external".
 	Relation string
 	Access   Access
 }
 
-// relationLocal is the relation of resources that share their version with the component if they have none.
+// relationLocal is the relation of resources that default to the version of the component.
 const relationLocal = "local"
 
 // Types of resources that installations refer to.
@@ -108,7 +108,7 @@ const (
 // IsBlueprint reports whether the resource says that it is a blueprint.
 func (r *Resource) IsBlueprint() bool { return r.Type == TypeBlueprint || r.Type == typeBlueprintShort }
 
-// Source is what a component is made from.
+// Source is a source from which a component is built.
 type Source struct {
 	Element
 	Type string

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// describe reads a descriptor that must be right.
+// describe parses a valid descriptor.
 func describe(t testing.TB, text string) *Descriptor {
 	t.Helper()
 	d, err := Parse([]byte(text), DefaultLimits)
@@ -34,7 +34,7 @@ func named(t testing.TB, name string, targets ...string) *Descriptor {
 	return describe(t, text.String())
 }
 
-// at returns coordinates in a registry; an empty one means none.
+// at returns coordinates in a registry; an empty registry means none.
 func at(t testing.TB, registry, name, version string) Coordinates {
 	t.Helper()
 	return Coordinates{RepositoryContext: registryAt(t, registry), Name: name, Version: version}
@@ -52,7 +52,7 @@ func registryAt(t testing.TB, baseURL string) RepositoryContext {
 	return context
 }
 
-// collect finishes a closure with what is at hand.
+// collect completes a closure with the given descriptors.
 func collect(options ClosureOptions, at ...*Descriptor) (*Set, error) {
 	closure, err := NewClosure(options)
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// readDocument reads a JSON or YAML document within limits. Numbers come as int64 if they are whole and fit, otherwise
-// as float64, so that the result does not depend on how a number was written.
+// readDocument reads a JSON or YAML document within limits. Numbers become int64 if they are integers and fit, otherwise float64, so that
+// the result does not depend on how a number was written.
 //
-// Of YAML only what JSON can express is accepted, as OCM demands. In particular there are no anchors and aliases, with
-// which a small document could unfold into a huge one.
+// Only the YAML that JSON can express is accepted, as OCM requires. In particular there are no anchors and aliases, with which a small
+// document could expand into a huge one.
 func readDocument(data []byte, limits Limits) (any, error) {
 	if len(data) > limits.Bytes {
 		return nil, fmt.Errorf("the document has %d bytes, at most %d are allowed", len(data), limits.Bytes)
@@ -30,7 +30,7 @@ func readDocument(data []byte, limits Limits) (any, error) {
 	}
 	value, err := readJSON(data, limits)
 	if malformed, _ := kjson.SyntaxErrorOffset(err); malformed {
-		// A YAML document may begin with a brace as well.
+		// A YAML document may also start with a brace.
 		return readYAML(data, limits)
 	}
 	return value, err
@@ -51,7 +51,7 @@ func readJSON(data []byte, limits Limits) (any, error) {
 	return wholeNumbers(value), nil
 }
 
-// measureJSON counts brackets and commas before anything is allocated for what they enclose.
+// measureJSON counts brackets and commas before anything is allocated for their contents.
 func measureJSON(data []byte, limits Limits) error {
 	depth, values, inText := 0, 1, false
 	for i := 0; i < len(data); i++ {
@@ -116,8 +116,8 @@ func number(f float64) any {
 	return f
 }
 
-// measureYAML counts what separates values, before anything is allocated for them. It counts too much where a text
-// contains such characters; the limits leave room for that.
+// measureYAML counts what separates values, before anything is allocated for them. It overcounts where a text contains such characters; the
+// limits leave room for that.
 func measureYAML(data []byte, limits Limits) error {
 	separators := 0
 	for _, b := range data {
@@ -187,7 +187,7 @@ func (r *yamlReader) object(node *yaml.Node, depth int) (any, error) {
 			return nil, fmt.Errorf("line %d: the keys of an object must be plain texts", key.Line)
 		}
 		if _, taken := object[key.Value]; taken {
-			return nil, fmt.Errorf("line %d: the key %q is there twice", key.Line, key.Value)
+			return nil, fmt.Errorf("line %d: duplicate key %q", key.Line, key.Value)
 		}
 		value, err := r.value(node.Content[i+1], depth)
 		if err != nil {
@@ -210,7 +210,7 @@ func (r *yamlReader) list(node *yaml.Node, depth int) (any, error) {
 	return list, nil
 }
 
-// scalar reads a value without inner structure. A date stays the text that it was written as, for JSON knows no dates.
+// scalar reads a value without inner structure. A date stays a text as written, because JSON has no dates.
 func scalar(node *yaml.Node) (any, error) {
 	switch tag := node.ShortTag(); tag {
 	case "!!str", "!!timestamp":
@@ -248,7 +248,7 @@ func plainNumber(node *yaml.Node, value any) (any, error) {
 	}
 }
 
-// clone copies a JSON value, so that whoever gets it may change it.
+// clone copies a JSON value, so that the caller may change it.
 func clone(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

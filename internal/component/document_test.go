@@ -52,7 +52,7 @@ func TestReadDocumentRefuses(t *testing.T) {
 		"only a comment":           {"# nothing here", "the document is empty"},
 		"broken JSON":              {`{"a": `, "yaml: line"},
 		"a key twice in JSON":      {`{"a": 1, "a": 2}`, `duplicate field "a"`},
-		"a key twice in YAML":      {"a: 1\nb: 2\na: 3", `line 3: the key "a" is there twice`},
+		"a key twice in YAML":      {"a: 1\nb: 2\na: 3", `line 3: duplicate key "a"`},
 		"two documents":            {"a: 1\n---\nb: 1", "more than one document"},
 		"garbage after a document": {"a: 1\n...\n]", "yaml:"},
 		"an alias":                 {"a: &x [1]\nb: *x", "line 1: anchors and aliases"},
@@ -82,7 +82,7 @@ func TestReadDocumentRefuses(t *testing.T) {
 	}
 }
 
-// Brackets and commas within texts are not structure.
+// Brackets and commas in strings are not structure.
 func TestMeasureJSONSkipsTexts(t *testing.T) {
 	if _, err := readDocument([]byte(`{"a": "[[[[[,,,,,,,,,,,\"{{{{{\\"}`), Limits{Bytes: 100, Depth: 1, Values: 3}); err != nil {
 		t.Error(err)

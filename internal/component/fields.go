@@ -14,7 +14,7 @@ import (
 // maxProblems is how many problems an error lists; the rest is only counted.
 const maxProblems = 10
 
-// reading collects what is wrong with a document while it is read, so that one error tells all of it.
+// reading collects all problems of a document, so that one error lists them.
 type reading struct {
 	limits   Limits
 	problems []string
@@ -44,15 +44,14 @@ func (r *reading) err() error {
 	return errors.New(text)
 }
 
-// object is a JSON object that is being read. Each field that is understood is taken out; what is left over at the end
-// is kept as it is.
+// object is a JSON object that is being read. Each known field is taken out; the remaining fields are kept unchanged.
 type object struct {
 	path   string
 	fields map[string]any
 	in     *reading
 }
 
-// object begins to read a value that must be an object. Anything else is a problem and reads like an empty object.
+// object starts to read a value that must be an object. Anything else is a problem and is treated as an empty object.
 func (r *reading) object(path string, value any) object {
 	fields, ok := value.(map[string]any)
 	if !ok && value != nil {
@@ -64,7 +63,7 @@ func (r *reading) object(path string, value any) object {
 	return object{path: path, fields: maps.Clone(fields), in: r}
 }
 
-// take returns a field and takes it out. Null is the same as nothing.
+// take removes a field and returns its value. Null counts as missing.
 func (o object) take(name string) any {
 	value := o.fields[name]
 	delete(o.fields, name)
@@ -80,7 +79,7 @@ func (o object) at(name string) string {
 
 func (o object) wrong(name, format string, args ...any) { o.in.wrong(o.at(name), format, args...) }
 
-// text returns a field that must be a text if it is there.
+// text returns an optional field that must be a string.
 func (o object) text(name string) string {
 	switch value := o.take(name).(type) {
 	case nil:
@@ -95,7 +94,7 @@ func (o object) text(name string) string {
 	return ""
 }
 
-// required returns a text that must be there.
+// required returns a required string field.
 func (o object) required(name string) string {
 	_, present := o.fields[name]
 	before := len(o.in.problems) + o.in.more
@@ -110,10 +109,10 @@ func (o object) required(name string) string {
 	return text
 }
 
-// child returns a field that must be an object if it is there.
+// child returns an optional field that must be an object.
 func (o object) child(name string) object { return o.in.object(o.at(name), o.take(name)) }
 
-// children returns a field that must be a list of objects if it is there.
+// children returns an optional field that must be a list of objects.
 func (o object) children(name string) []object {
 	value := o.take(name)
 	list, ok := value.([]any)
@@ -135,7 +134,7 @@ func (o object) children(name string) []object {
 	return objects
 }
 
-// texts returns a field that must be an object of texts if it is there.
+// texts returns an optional field that must be an object with string values.
 func (o object) texts(name string) map[string]string {
 	inner := o.child(name)
 	if len(inner.fields) == 0 {
@@ -148,7 +147,7 @@ func (o object) texts(name string) map[string]string {
 	return texts
 }
 
-// rest returns the fields that nobody took, nil if there are none.
+// rest returns the remaining fields, nil if there are none.
 func (o object) rest() map[string]any {
 	if len(o.fields) == 0 {
 		return nil
@@ -156,7 +155,7 @@ func (o object) rest() map[string]any {
 	return o.fields
 }
 
-// kindOf names the kind of a JSON value in an error message.
+// kindOf names the kind of a JSON value for error messages.
 func kindOf(value any) string {
 	switch value.(type) {
 	case nil:

@@ -11,29 +11,29 @@ import (
 	"strings"
 )
 
-// Content is what a resource consists of.
+// Content is the content of a resource.
 type Content struct {
 	Data []byte
 	// MediaType decides how templates get the data: as base64 if it is application/octet-stream, otherwise as text.
 	MediaType string
 }
 
-// ContentProvider returns the content behind an access of a component, or an error that may be shown to users.
+// ContentProvider returns the content behind an access of a component, or an error that users may see.
 type ContentProvider func(of *Descriptor, access Access) (Content, error)
 
-// FunctionOptions say what the template functions work on.
+// FunctionOptions are the inputs of the template functions.
 type FunctionOptions struct {
 	// Set is the component of the installation with everything it refers to. It is nil if the installation names no
 	// component; then all functions but those over image references fail.
 	Set *Set
-	// Schema is the one in which templates see descriptors; see SchemaFor.
+	// Schema is the schema in which templates see descriptors; see SchemaFor.
 	Schema Schema
-	// Content provides the content of resources. Without it the functions that need it fail.
+	// Content provides the content of resources. Without it, the functions that need it fail.
 	Content ContentProvider
 }
 
-// Function is a template function. All functions have this type and speak JSON values only, so that every template
-// engine can call them in the same way. What they return belongs to the caller.
+// Function is a template function. All functions have this type and use only JSON values, so that every template engine can call them in
+// the same way. The caller owns the result.
 type Function = func(arguments ...any) (any, error)
 
 // Functions returns the template functions over components, by name. Their errors may be shown to users: they quote
@@ -76,7 +76,7 @@ var errNoComponent = errors.New("the installation names no component: set spec.c
 
 type functions struct {
 	FunctionOptions
-	// root is the view of the root. It is never handed out.
+	// root is the view of the root. It is never returned to templates.
 	root map[string]any
 }
 
@@ -174,7 +174,7 @@ func (f *functions) resolve(arguments ...any) (any, error) {
 	return f.content(f.Set.Root(), access)
 }
 
-// content returns the content as templates get it.
+// content returns the content in the form for templates.
 func (f *functions) content(of *Descriptor, access Access) (any, error) {
 	if f.Content == nil {
 		return nil, errors.New("the content of resources is not available here: templates are evaluated without access to repositories")
@@ -189,7 +189,7 @@ func (f *functions) content(of *Descriptor, access Access) (any, error) {
 	return string(content.Data), nil
 }
 
-// resource follows the reference that is the last argument, from the descriptor that may precede it.
+// resource follows the reference that is the last argument, starting from the optional descriptor before it.
 func (f *functions) resource(arguments []any) (Resolution, error) {
 	if f.Set == nil {
 		return Resolution{}, errNoComponent
@@ -225,7 +225,7 @@ func referenceArgument(argument any) (ResourceReference, error) {
 	return ResourceReferenceFrom(argument)
 }
 
-// descriptor returns the descriptor that the arguments begin with, or that of the root, and the remaining arguments.
+// descriptor returns the descriptor that the arguments start with, or that of the root, and the remaining arguments.
 func (f *functions) descriptor(arguments []any) (descriptorView, []any, error) {
 	if f.Set == nil {
 		return descriptorView{}, nil, errNoComponent
@@ -243,7 +243,7 @@ func (f *functions) descriptor(arguments []any) (descriptorView, []any, error) {
 	return view, arguments, err
 }
 
-// descriptorView is a descriptor in the form that templates see, with what the functions need of it.
+// descriptorView is a descriptor in the form for templates, with what the functions need of it.
 type descriptorView struct {
 	id                                        ID
 	resources, references, repositoryContexts []any
@@ -302,11 +302,10 @@ func (r *Reference) chosen(selector Identity) bool {
 	return component == r.ComponentName && r.matches(rest)
 }
 
-// selectComponentName is the key by which references can be chosen although it is not part of their identity.
+// selectComponentName is a key that selects references although it is not part of their identity.
 const selectComponentName = "componentName"
 
-// referenceOf reads the attributes of an element by which it can be chosen. What is not as it should be counts as
-// missing.
+// referenceOf reads the attributes that select an element. Malformed attributes count as missing.
 func referenceOf(element any) Reference {
 	fields, _ := element.(map[string]any)
 	var r Reference
@@ -322,7 +321,7 @@ func referenceOf(element any) Reference {
 	return r
 }
 
-// selectorOf reads pairs of keys and values.
+// selectorOf parses pairs of keys and values.
 func selectorOf(pairs []any) (Identity, error) {
 	if len(pairs) == 0 || len(pairs)%2 != 0 {
 		return nil, fmt.Errorf(`a selector consists of pairs of a key and a value, such as "name" "x", got %d arguments`, len(pairs))

@@ -281,7 +281,7 @@ func TestContentOfResources(t *testing.T) {
 	wantError(t, err, "the registry is closed")
 }
 
-// References lead where the overwrites of the context send them, even though the descriptor names something else.
+// References follow the overwrites of the context, even though the descriptor names something else.
 func TestGetComponentHeedsOverwrites(t *testing.T) {
 	set, err := collect(ClosureOptions{
 		Root:       at(t, "", "root", "1.0.0"),
@@ -296,7 +296,7 @@ func TestGetComponentHeedsOverwrites(t *testing.T) {
 	}
 }
 
-// Templates may change what they get; the next call returns the original again.
+// Templates may change a result; the next call returns the original again.
 func TestResultsBelongToTheCaller(t *testing.T) {
 	functions := Functions(FunctionOptions{Set: garden(t), Schema: SchemaV2})
 	calls := map[string][]any{
@@ -316,7 +316,7 @@ func TestResultsBelongToTheCaller(t *testing.T) {
 	}
 }
 
-// A descriptor that comes from elsewhere, for example from an import, is searched as it is.
+// A descriptor from elsewhere, for example from an import, is searched unchanged.
 func TestFunctionsOverForeignDescriptors(t *testing.T) {
 	foreign := describe(
 		t,
@@ -330,7 +330,7 @@ func TestFunctionsOverForeignDescriptors(t *testing.T) {
 	}
 }
 
-// Executors may run at the same time with the same functions. The race detector watches.
+// Executors may call the same functions concurrently. The race detector checks this.
 func TestFunctionsAreSafeForConcurrentUse(t *testing.T) {
 	functions := Functions(FunctionOptions{Set: garden(t), Schema: SchemaV2})
 	var running sync.WaitGroup

@@ -14,8 +14,8 @@ import (
 // fuzzLimits are small, so that the fuzzer reaches them.
 var fuzzLimits = Limits{Bytes: 4 << 10, Depth: 16, Values: 200, Elements: 8}
 
-// Whatever can be read can be written and read again, with the same result, in its own schema. In the other schema what
-// both know stays the same. The limits hold for whatever is accepted.
+// Every accepted descriptor can be written and read again with the same result in its own schema. In the other schema, what both know stays
+// the same. The limits hold for everything that is accepted.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("testdata/convert/*")
 	if err != nil || len(files) == 0 {
@@ -67,7 +67,7 @@ func checkLimits(t *testing.T, data []byte, d *Descriptor) {
 		t.Fatalf("%d bytes, %d resources, %d sources, %d references", len(data), len(d.Resources), len(d.Sources), len(d.References))
 	}
 	depth, values := extent(d.View(d.Schema))
-	// What a view adds to what was read: the lists that were missing, and their places.
+	// A view adds to the descriptor the missing lists, and their places.
 	const added = 32
 	if depth > fuzzLimits.Depth+added || values > fuzzLimits.Values+added*(1+len(d.Resources)+len(d.Sources)+len(d.References)) {
 		t.Fatalf("depth %d, %d values", depth, values)
@@ -109,7 +109,7 @@ func reread(t *testing.T, d *Descriptor, schema Schema) *Descriptor {
 	return again
 }
 
-// A reference that is accepted is its repository and its version, put together by the right separator.
+// An accepted reference is its repository and its version, joined by the right separator.
 func FuzzParseImageReference(f *testing.F) {
 	for _, text := range []string{
 		"host.example.com:5000/team/image:1.0.0@" + digest, "host:5000/image", "ubuntu", "ubuntu:18.04", "image@" + digest,
@@ -136,7 +136,7 @@ func FuzzParseImageReference(f *testing.F) {
 	})
 }
 
-// checkParts puts repository and version together as users do.
+// checkParts joins repository and version as users do.
 func checkParts(t *testing.T, text string, ref ImageReference) {
 	t.Helper()
 	var together string
@@ -160,7 +160,7 @@ func checkParts(t *testing.T, text string, ref ImageReference) {
 	}
 }
 
-// A URI that is accepted is written as one that means the same, and what it means is never empty.
+// An accepted URI is written as an equivalent one, and never refers to nothing.
 func FuzzParseURI(f *testing.F) {
 	for _, text := range []string{
 		"cd://resources/y", "cd://componentReferences/x/resources/y#/a/b", "cd://componentReferences/x/componentReferences/z",
@@ -192,7 +192,7 @@ func FuzzParseURI(f *testing.F) {
 	})
 }
 
-// A key that is accepted is written as one that means the same.
+// An accepted key is written as an equivalent one.
 func FuzzParseResourceKey(f *testing.F) {
 	for _, key := range []ResourceKey{
 		{ID{"example.com/a", "1.0.0"}, Named("r")},

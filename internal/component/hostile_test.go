@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Documents that are made to be expensive are refused before they become so.
+// Hostile documents are rejected before they become expensive.
 func TestHostileDocumentsAreCheap(t *testing.T) {
 	limits := Limits{
 		Bytes:    DefaultLimits.Bytes / 8,

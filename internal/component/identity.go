@@ -18,11 +18,11 @@ const (
 	identityVersion = "version"
 )
 
-// Identity tells elements of one kind apart within a descriptor: the name, the extra identity, and the version where
+// Identity distinguishes elements of one kind within a descriptor: the name, the extra identity, and the version where
 // those are not enough.
 type Identity map[string]string
 
-// Named is the identity of an element that its name tells apart.
+// Named returns the identity of an element with a unique name.
 func Named(name string) Identity { return Identity{identityName: name} }
 
 // String lists the attributes, the name first. Different identities have different texts.
@@ -39,7 +39,7 @@ func (i Identity) String() string {
 	return strings.Join(parts, ",")
 }
 
-// quoted quotes a text if it could be mistaken for something else.
+// quoted quotes a text that could be misread.
 func quoted(text string) string {
 	if text == "" || strings.ContainsAny(text, ",=\"\\ \t\n") || strconv.Quote(text) != `"`+text+`"` {
 		return strconv.Quote(text)
@@ -47,7 +47,7 @@ func quoted(text string) string {
 	return text
 }
 
-// fullIdentity is the identity with the version, whether it is needed or not.
+// fullIdentity returns the identity with the version, whether it is needed or not.
 func (e *Element) fullIdentity() Identity {
 	identity := Identity(maps.Clone(e.ExtraIdentity))
 	if identity == nil {
@@ -113,8 +113,8 @@ func sameButVersion(a, b map[string]string) bool {
 
 var errAmbiguous = errors.New("several match")
 
-// find returns the index of the one element that a selector means: the one with exactly this identity, otherwise the
-// only one that has all the attributes. It returns -1 if there is none.
+// find returns the index of the one element that a selector selects: the one with exactly this identity, otherwise the only one that has
+// all the attributes. It returns -1 if there is none.
 func find(elements []*Element, selector Identity) (int, error) {
 	found := -1
 	for i, e := range elements {
@@ -152,8 +152,8 @@ func (d *Descriptor) referenceElements() []*Element {
 	return elementsOf(d.References, func(r *Reference) *Element { return &r.Element })
 }
 
-// Resource returns the one resource that a selector means. The selector names attributes of the identity; a name is
-// enough if there is only one resource of that name.
+// Resource returns the one resource that a selector selects. The selector names attributes of the identity; a name is enough if only one
+// resource has it.
 func (d *Descriptor) Resource(selector Identity) (*Resource, error) {
 	elements := d.resourceElements()
 	i, err := find(elements, selector)
@@ -163,7 +163,7 @@ func (d *Descriptor) Resource(selector Identity) (*Resource, error) {
 	return &d.Resources[i], nil
 }
 
-// Reference returns the one reference that a selector means, as Resource does.
+// Reference returns the one reference that a selector selects, as Resource does.
 func (d *Descriptor) Reference(selector Identity) (*Reference, error) {
 	elements := d.referenceElements()
 	i, err := find(elements, selector)
@@ -176,12 +176,12 @@ func (d *Descriptor) Reference(selector Identity) (*Reference, error) {
 // IdentityOf returns the identity of one of the descriptor's resources.
 func (d *Descriptor) IdentityOf(r *Resource) Identity { return r.identityAmong(d.resourceElements()) }
 
-// notOne says that a selector does not mean exactly one element, and what there is.
+// notOne says that a selector does not select exactly one element, and lists the elements.
 func notOne(kind string, selector Identity, elements []*Element, cause error) error {
 	candidates := elements
 	if errors.Is(cause, errAmbiguous) {
 		candidates = slices.DeleteFunc(slices.Clone(elements), func(e *Element) bool { return !e.matches(selector) })
-		return fmt.Errorf("%d %ss match %s, say which one: %s", len(candidates), kind, selector, listElements(candidates))
+		return fmt.Errorf("%d %ss match %s, be more specific: %s", len(candidates), kind, selector, listElements(candidates))
 	}
 	return fmt.Errorf("there is no %s with %s; %s", kind, selector, has(kind, listElements(candidates)))
 }

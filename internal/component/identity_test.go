@@ -30,7 +30,7 @@ func TestResourceBySelector(t *testing.T) {
 	d := describe(t, toolbox)
 	cases := map[string]struct {
 		selector Identity
-		// index is the position of what is wanted, -1 if there must be an error with the given texts.
+		// index is the expected position, -1 if an error with the given texts is expected.
 		index int
 		wrong []string
 	}{
@@ -82,7 +82,7 @@ func TestResourceBySelector(t *testing.T) {
 	}
 }
 
-// The identity of a resource always leads back to it.
+// The identity of a resource always selects it.
 func TestIdentityLeadsBack(t *testing.T) {
 	d := describe(t, toolbox)
 	want := []Identity{

@@ -9,17 +9,16 @@ import (
 	"strings"
 )
 
-// ImageReference is a reference to an artifact in an OCI registry, in its parts. Nothing is added and nothing is left
-// out: a name without a host stays one.
+// ImageReference is a parsed reference to an artifact in an OCI registry. No defaults are added: a name without a host stays one.
 type ImageReference struct {
 	// Repository is host, port and path.
 	Repository string
-	// Tag and Digest are empty if they are not given.
+	// Tag and Digest are empty if the reference has none.
 	Tag    string
 	Digest string
 }
 
-// defaultTag is what registries and runtimes take if a reference has neither tag nor digest.
+// defaultTag is the default of registries and runtimes for a reference with neither tag nor digest.
 const defaultTag = "latest"
 
 // maxRepository is the limit of the registries.
@@ -34,8 +33,8 @@ var (
 	digestPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$`)
 )
 
-// ParseImageReference takes a reference apart. A scheme in front, such as oci://, is dropped. Errors do not quote the
-// text, for by mistake it may be a URL with credentials.
+// ParseImageReference parses a reference. A scheme in front, such as oci://, is dropped. Errors do not quote the text, because it may be a
+// URL with credentials by mistake.
 func ParseImageReference(text string) (ImageReference, error) {
 	if _, address, found := strings.Cut(text, "://"); found {
 		text = address
@@ -61,7 +60,7 @@ func ParseImageReference(text string) (ImageReference, error) {
 	return ref, nil
 }
 
-// validRepository follows the rule that the first part is a host if it looks like one.
+// validRepository treats the first part as a host if it looks like one.
 func validRepository(repository string) bool {
 	if len(repository) > maxRepository {
 		return false
@@ -73,8 +72,7 @@ func validRepository(repository string) bool {
 	return pathPattern.MatchString(repository)
 }
 
-// Version returns what picks the artifact out of its repository: the digest if there is one, otherwise the tag,
-// otherwise the tag that registries assume.
+// Version returns what selects the artifact in its repository: the digest if there is one, otherwise the tag, otherwise the default tag.
 func (r ImageReference) Version() string {
 	switch {
 	case r.Digest != "":
@@ -86,7 +84,7 @@ func (r ImageReference) Version() string {
 	}
 }
 
-// String puts the reference together again.
+// String returns the reference as text.
 func (r ImageReference) String() string {
 	text := r.Repository
 	if r.Tag != "" {

@@ -11,8 +11,8 @@ import (
 // InlineLabel is the label of a reference that contains the descriptor of the component it refers to.
 const InlineLabel = "landscaper.gardener.cloud/component-descriptor"
 
-// nestedDescriptors returns a descriptor with all descriptors that are nested in the labels of its references, at any
-// depth. The same component may be nested more than once if it is described in the same way.
+// nestedDescriptors returns a descriptor with all descriptors that are nested in the labels of its references, at any depth. The same
+// component may be nested more than once if the descriptors are equal.
 func nestedDescriptors(root *Descriptor) (map[ID]*Descriptor, error) {
 	found := map[ID]*Descriptor{}
 	return found, collectNested(root, found)
@@ -56,7 +56,7 @@ func collectReferenced(d *Descriptor, reference *Reference, found map[ID]*Descri
 	return collectNested(nested, found)
 }
 
-// nestedDescriptor reads the value of the label: a descriptor, or the text of one.
+// nestedDescriptor reads the value of the label: a descriptor, or its text.
 func nestedDescriptor(value any) (*Descriptor, error) {
 	if text, ok := value.(string); ok {
 		return Parse([]byte(text), DefaultLimits)

@@ -64,7 +64,7 @@ func TestInlineDescriptorsNest(t *testing.T) {
 	}
 }
 
-// A component that is given inline is taken whatever repository is named for it.
+// An inline component takes precedence over any repository that a reference names.
 func TestInlineDescriptorsTakePrecedence(t *testing.T) {
 	overwrites := overwritesOf(t, rule(Coordinates{}, at(t, "mirror.example.com", "", "")))
 	set, err := collect(ClosureOptions{
@@ -151,8 +151,7 @@ func TestInlineDescriptorsRefuse(t *testing.T) {
 	}
 }
 
-// A nested installation that takes its blueprint from an inline component has to bring the descriptor along; all that is
-// nested in it must still be there.
+// A nested installation that takes its blueprint from an inline component needs the descriptor, including everything nested in it.
 func TestInlineDescriptorsCanBePassedOn(t *testing.T) {
 	set, err := collect(ClosureOptions{Inline: describe(t, nest)}, named(t, "example.com/twig"))
 	if err != nil {

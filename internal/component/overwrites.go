@@ -9,17 +9,17 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Overwrites send references to components elsewhere. The zero value changes nothing, nor does nil.
+// Overwrites redirect references to components. The zero value and nil change nothing.
 type Overwrites struct {
 	rules []overwrite
 }
 
-// overwrite is one rule; an empty attribute of source matches everything, one of substitution changes nothing.
+// overwrite is one rule; an empty attribute of source matches everything, and one of substitution changes nothing.
 type overwrite struct {
 	source, substitution Coordinates
 }
 
-// NewOverwrites reads the rules of the API.
+// NewOverwrites validates the rules of the API.
 func NewOverwrites(list []lsv1alpha1.ComponentVersionOverwrite) (*Overwrites, error) {
 	o := &Overwrites{rules: make([]overwrite, len(list))}
 	for i := range list {
@@ -39,9 +39,8 @@ func overwriteCoordinates(ref lsv1alpha1.ComponentVersionOverwriteReference) (Co
 	return Coordinates{RepositoryContext: context, Name: ref.ComponentName, Version: ref.Version}, err
 }
 
-// Apply returns where a component is to be taken from instead. The rules are tried in order, and each is compared with
-// the original, not with what an earlier rule made of it. A rule that matches is carried out as a whole, or not at all
-// if an earlier one has already replaced an attribute that it would replace.
+// Apply returns the coordinates to use instead. The rules are tried in order, and each is compared with the original, not with the result
+// of earlier rules. A matching rule applies as a whole, or not at all if an earlier one has already replaced one of its attributes.
 func (o *Overwrites) Apply(original Coordinates) Coordinates {
 	if o == nil {
 		return original
@@ -69,7 +68,7 @@ func (c Coordinates) disjoint(other Coordinates) bool {
 		(c.RepositoryContext.IsZero() || other.RepositoryContext.IsZero())
 }
 
-// or fills the attributes that are not set from other.
+// or fills unset attributes from other.
 func (c Coordinates) or(other Coordinates) Coordinates {
 	if c.Name == "" {
 		c.Name = other.Name

@@ -12,7 +12,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// rule writes an overwrite.
+// rule returns an overwrite.
 func rule(source, substitution Coordinates) lsv1alpha1.ComponentVersionOverwrite {
 	part := func(c Coordinates) lsv1alpha1.ComponentVersionOverwriteReference {
 		return lsv1alpha1.ComponentVersionOverwriteReference{
@@ -108,7 +108,7 @@ func TestOverwritesRefuseBrokenContexts(t *testing.T) {
 	wantError(t, err, "overwrites[0].substitution")
 }
 
-// randomRules draws rules and coordinates out of few values, so that they often meet.
+// randomRules draws rules and coordinates from few values, so that they often match.
 type randomRules struct {
 	t *testing.T
 	*rand.Rand
@@ -132,7 +132,7 @@ func (r randomRules) rules(source, substitution string) []lsv1alpha1.ComponentVe
 	return rules
 }
 
-// complete fills what is empty.
+// complete fills empty attributes.
 func (r randomRules) complete(c Coordinates) Coordinates {
 	return c.or(at(r.t, "repo9", "name9", "version9"))
 }
@@ -160,7 +160,7 @@ func TestOverwritesProperties(t *testing.T) {
 	}
 }
 
-// Each attribute is the original one, or the one that some matching rule substitutes.
+// Each attribute is the original one, or one that a matching rule substitutes.
 func checkOrigins(t *testing.T, rules []lsv1alpha1.ComponentVersionOverwrite, original, got Coordinates) {
 	t.Helper()
 	for i, attribute := range attributes(got) {
@@ -176,7 +176,7 @@ func checkOrigins(t *testing.T, rules []lsv1alpha1.ComponentVersionOverwrite, or
 	}
 }
 
-// A rule that is added at the end changes nothing if it does not match, and never what was replaced before.
+// A rule appended at the end changes nothing if it does not match, and never what was replaced before.
 func checkAppended(
 	t *testing.T,
 	rules []lsv1alpha1.ComponentVersionOverwrite,
@@ -194,7 +194,7 @@ func checkAppended(
 	}
 }
 
-// A rule at the beginning that matches and replaces everything decides alone.
+// A rule at the start that matches and replaces everything decides alone.
 func checkPrepended(t *testing.T, rules []lsv1alpha1.ComponentVersionOverwrite, original Coordinates) {
 	t.Helper()
 	want := at(t, "first.example.com", "first", "1st")
@@ -204,8 +204,8 @@ func checkPrepended(t *testing.T, rules []lsv1alpha1.ComponentVersionOverwrite, 
 	}
 }
 
-// Applying overwrites twice is the same as once if every rule names, in its source, the attributes that it replaces, and
-// nothing is replaced by something that another rule is looking for.
+// Applying overwrites twice equals applying them once if every rule names, in its source, the attributes that it replaces, and no
+// replacement matches another rule.
 func TestOverwritesAreIdempotentIfSourcesAreSpecific(t *testing.T) {
 	r := randomRules{t, rand.New(rand.NewPCG(3, 4))}
 	changed := 0
@@ -229,7 +229,7 @@ func TestOverwritesAreIdempotentIfSourcesAreSpecific(t *testing.T) {
 	}
 }
 
-// specific completes a rule's source by whatever the rule replaces.
+// specific adds the attributes that the rule replaces to its source.
 func specific(o lsv1alpha1.ComponentVersionOverwrite, values Coordinates) lsv1alpha1.ComponentVersionOverwriteReference {
 	source := o.Source
 	if o.Substitution.ComponentName != "" && source.ComponentName == "" {
@@ -244,7 +244,7 @@ func specific(o lsv1alpha1.ComponentVersionOverwrite, values Coordinates) lsv1al
 	return source
 }
 
-// In general it is not: this is why overwrites apply to what was written originally, and only once.
+// In general they are not: this is why overwrites apply only once, to what was written originally.
 func TestOverwritesAreNotIdempotentInGeneral(t *testing.T) {
 	o := overwritesOf(t, rule(Coordinates{Name: "a"}, Coordinates{Name: "b"}), rule(Coordinates{Name: "b"}, Coordinates{Name: "c"}))
 	once := o.Apply(at(t, "", "a", "1"))

@@ -8,10 +8,10 @@ import (
 	"fmt"
 )
 
-// Parse reads a component descriptor of either schema, JSON or YAML. Fields that it does not understand are kept.
+// Parse parses a component descriptor of either schema, JSON or YAML. Unknown fields are kept.
 //
-// It demands only what is needed to work with a component: names, versions, and where resources are. Whether a
-// descriptor satisfies OCM in full is for the tools that write descriptors.
+// It requires only what is needed to work with a component: names, versions, and where resources are. Whether a descriptor conforms fully
+// to OCM is for the tools that write descriptors.
 func Parse(data []byte, limits Limits) (*Descriptor, error) {
 	tree, err := readDocument(data, limits)
 	if err != nil {
@@ -143,7 +143,7 @@ func labels(o object) []Label {
 	return labels
 }
 
-// element reads what all elements have in common. It comes last, for it keeps what is left over.
+// element reads the common part of all elements. It is called last, because it keeps the remaining fields.
 func element(o object) Element {
 	return Element{
 		Name: o.required("name"), Version: o.text("version"), ExtraIdentity: o.texts("extraIdentity"), Labels: labels(o),
@@ -210,7 +210,7 @@ func access(o object, required bool) Access {
 	return Access{Type: kind, fields: fields.fields}
 }
 
-// distinctElements finds elements that nothing tells apart.
+// distinctElements finds elements that cannot be distinguished.
 type distinctElements map[string]string
 
 func (d distinctElements) add(o object, e *Element) {

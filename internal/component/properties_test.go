@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// randomGraph draws which component refers to which.
+// randomGraph draws which components refer to which.
 func randomGraph(r *rand.Rand) map[string][]string {
 	graph := map[string][]string{}
 	size := 1 + r.IntN(8)
@@ -20,7 +20,7 @@ func randomGraph(r *rand.Rand) map[string][]string {
 		name := fmt.Sprintf("c%d", i)
 		graph[name] = nil
 		for j := range size {
-			// References forward are more likely than back, so that both graphs with and without circles are drawn.
+			// Forward references are more likely than backward ones, so that graphs with and without circles are drawn.
 			if r.IntN(3) == 0 && (j > i || r.IntN(12) == 0) {
 				graph[name] = append(graph[name], fmt.Sprintf("c%d", j))
 			}
@@ -29,7 +29,7 @@ func randomGraph(r *rand.Rand) map[string][]string {
 	return graph
 }
 
-// reachable returns what a walk from a component meets, and whether it can return to where it was.
+// reachable returns the components that a walk from a component reaches, and whether the walk can return to its start.
 func reachable(graph map[string][]string, from string) (met map[string]bool, circular bool) {
 	met = map[string]bool{}
 	var walk func(name string, way []string)
@@ -47,8 +47,7 @@ func reachable(graph map[string][]string, from string) (met map[string]bool, cir
 	return met, circular
 }
 
-// A closure has exactly what can be reached, each component after one that refers to it; or it names a circle that is
-// really there.
+// A closure consists of exactly the reachable components, each after one that refers to it; or its error names an actual circle.
 func TestClosureOfRandomGraphs(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	circles := 0
@@ -89,7 +88,7 @@ func checkOrder(t *testing.T, graph map[string][]string, got []string, want map[
 	}
 }
 
-// checkCircle follows the circle that an error names.
+// checkCircle follows the circle in an error.
 func checkCircle(t *testing.T, graph map[string][]string, text string) {
 	t.Helper()
 	_, circle, _ := strings.Cut(text, "circle: ")
@@ -108,7 +107,7 @@ func checkCircle(t *testing.T, graph map[string][]string, text string) {
 	}
 }
 
-// Whatever resources a descriptor has, the identity of each leads back to it and to no other.
+// The identity of each random resource selects that resource and no other.
 func TestIdentitiesOfRandomResources(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 400 {

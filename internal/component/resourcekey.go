@@ -10,13 +10,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// ResourceKey names a resource of a component version absolutely. Templates pass it to deployers as an opaque text.
+// ResourceKey identifies a resource of a component version absolutely. Templates pass it to deployers as an opaque text.
 type ResourceKey struct {
 	Component ID
 	Resource  Identity
 }
 
-// resourceKeyForm is what the text of a key contains, as YAML in base64.
+// resourceKeyForm is the content of a key: YAML in base64.
 type resourceKeyForm struct {
 	Component struct {
 		Name    string `json:"name"`
@@ -25,7 +25,7 @@ type resourceKeyForm struct {
 	Resource Identity `json:"resource"`
 }
 
-// Key returns the key of the resource that was reached.
+// Key returns the key of the resolved resource.
 func (r Resolution) Key() ResourceKey {
 	return ResourceKey{Component: r.Component.ID(), Resource: r.Component.IdentityOf(r.Resource)}
 }
@@ -41,7 +41,7 @@ func (k ResourceKey) Encode() (string, error) {
 	return base64.StdEncoding.EncodeToString(text), nil
 }
 
-// ParseResourceKey reads the text of a key.
+// ParseResourceKey parses the text of a key.
 func ParseResourceKey(text string) (ResourceKey, error) {
 	document, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {

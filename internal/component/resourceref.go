@@ -12,12 +12,11 @@ import (
 	"strings"
 )
 
-// ResourceReference names a resource relative to a component: the references to follow, and the resource in the
-// component where they end.
+// ResourceReference refers to a resource relative to a component: the references to follow, and the resource in the last component.
 type ResourceReference struct {
 	// Path are the selectors of the references to follow, in order.
 	Path []Identity
-	// Resource is the selector of the resource. It is empty if a component is meant.
+	// Resource is the selector of the resource. It is empty if the reference is to a component.
 	Resource Identity
 }
 
@@ -25,7 +24,7 @@ type ResourceReference struct {
 type URI struct {
 	// References are the names of the references to follow, in order.
 	References []string
-	// Resource is the name of the resource, empty if a component is meant.
+	// Resource is the name of the resource, empty if the URI refers to a component.
 	Resource string
 	// Fragment points into the content of the resource.
 	Fragment string
@@ -38,13 +37,13 @@ const (
 	uriResources  = "resources"
 )
 
-// maxURI is the number of bytes that a URI may have.
+// maxURI is the maximum length of a URI in bytes.
 const maxURI = 2083
 
-// IsURI reports whether a text is meant to be such a URI.
+// IsURI reports whether a text has the scheme of such URIs.
 func IsURI(text string) bool { return strings.HasPrefix(text, uriScheme) }
 
-// ParseURI reads a URI that refers to a component or to a resource.
+// ParseURI parses a URI of a component or a resource.
 func ParseURI(text string) (URI, error) {
 	if len(text) > maxURI {
 		return URI{}, fmt.Errorf("a reference may have %d bytes, %.40q... has %d", maxURI, text, len(text))
@@ -104,7 +103,7 @@ func (u *URI) add(word, escaped string) error {
 	return nil
 }
 
-// String writes the URI.
+// String returns the URI as text.
 func (u URI) String() string {
 	var words []string
 	for _, name := range u.References {
@@ -120,7 +119,7 @@ func (u URI) String() string {
 	return text
 }
 
-// Reference returns the URI without the fragment, in the general form.
+// Reference returns the URI without the fragment, as a ResourceReference.
 func (u URI) Reference() ResourceReference {
 	var ref ResourceReference
 	for _, name := range u.References {
@@ -152,11 +151,11 @@ func (s *Set) ResolveURI(from *Descriptor, text string) (Resolution, error) {
 	return resolution, nil
 }
 
-// referenceLimits bound a reference that is written as a document.
+// referenceLimits bound a reference in the form of a document.
 var referenceLimits = Limits{Bytes: 64 << 10, Depth: 8, Values: 1000, Elements: 100}
 
-// ParseResourceReference reads a reference to a resource from a text: a URI, or a document with the fields resource and
-// referencePath, JSON or YAML.
+// ParseResourceReference parses a reference to a resource: a URI, or a document with the fields resource and referencePath, in JSON or
+// YAML.
 func ParseResourceReference(text string) (ResourceReference, error) {
 	if IsURI(text) {
 		uri, err := ParseURI(text)
@@ -172,7 +171,7 @@ func ParseResourceReference(text string) (ResourceReference, error) {
 	return ResourceReferenceFrom(tree)
 }
 
-// ResourceReferenceFrom reads a reference to a resource from a JSON object with the fields resource and referencePath.
+// ResourceReferenceFrom parses a reference to a resource from a JSON object with the fields resource and referencePath.
 func ResourceReferenceFrom(tree any) (ResourceReference, error) {
 	fields, ok := tree.(map[string]any)
 	if !ok {
@@ -194,8 +193,7 @@ func ResourceReferenceFrom(tree any) (ResourceReference, error) {
 	return ref, nil
 }
 
-// selector reads the attributes of an identity. Those of the extra identity may stand beside the name or in a field of
-// their own.
+// selector reads the attributes of an identity. Those of the extra identity may be beside the name or in a separate field.
 func selector(o object) Identity {
 	name := o.required(identityName)
 	identity := Identity{}

@@ -5,7 +5,7 @@ package component
 
 import "fmt"
 
-// Schema is a way to write a component descriptor.
+// Schema is a format of component descriptors.
 type Schema string
 
 const (
@@ -15,13 +15,13 @@ const (
 	SchemaV3 Schema = "ocm.software/v3alpha1"
 )
 
-// SchemaAnnotation is the annotation of a blueprint that says in which schema its templates see component descriptors.
+// SchemaAnnotation is the annotation of a blueprint with the schema in which its templates see component descriptors.
 const SchemaAnnotation = "ocmSchemaVersion"
 
 // kindV3 is the kind of a descriptor of schema v3alpha1.
 const kindV3 = "ComponentVersion"
 
-// ParseSchema understands the name of a schema.
+// ParseSchema parses the name of a schema.
 func ParseSchema(text string) (Schema, error) {
 	switch text {
 	case string(SchemaV2):
@@ -33,9 +33,8 @@ func ParseSchema(text string) (Schema, error) {
 	}
 }
 
-// SchemaFor returns the schema in which the templates of a blueprint see component descriptors: the one that the
-// blueprint's annotations ask for, otherwise the one in which the installation's component is written. The latter may be
-// nil.
+// SchemaFor returns the schema in which the templates of a blueprint see component descriptors: the one in the blueprint's annotations,
+// otherwise that of the installation's component, which may be nil.
 func SchemaFor(annotations map[string]string, root *Descriptor) (Schema, error) {
 	if wanted := annotations[SchemaAnnotation]; wanted != "" {
 		schema, err := ParseSchema(wanted)

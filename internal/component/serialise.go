@@ -12,11 +12,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// View returns the descriptor as templates see it: a JSON object in the given schema, which the caller may change. The
-// lists are always there, even if they are empty.
+// View returns the descriptor as templates see it: a JSON object in the given schema, which the caller may change. The lists always exist,
+// even if they are empty.
 //
-// Within the schema in which the descriptor was written nothing is lost. In the other schema, fields that this package
-// does not understand keep their object if there is a counterpart; they never displace a field that it does understand.
+// In the schema in which the descriptor was written, nothing is lost. In the other schema, unknown fields stay in their object if it has a
+// counterpart; they never replace a known field.
 func (d *Descriptor) View(schema Schema) map[string]any {
 	if schema == SchemaV3 {
 		return d.viewV3()
@@ -24,7 +24,7 @@ func (d *Descriptor) View(schema Schema) map[string]any {
 	return d.viewV2()
 }
 
-// JSON writes the descriptor in the given schema.
+// JSON returns the descriptor in the given schema.
 func (d *Descriptor) JSON(schema Schema) ([]byte, error) {
 	text, err := json.Marshal(d.View(schema))
 	if err != nil {
@@ -33,7 +33,7 @@ func (d *Descriptor) JSON(schema Schema) ([]byte, error) {
 	return text, nil
 }
 
-// YAML writes the descriptor in the given schema.
+// YAML returns the descriptor in the given schema.
 func (d *Descriptor) YAML(schema Schema) ([]byte, error) {
 	text, err := d.JSON(schema)
 	if err != nil {
@@ -164,7 +164,7 @@ func (p *Provider) view() map[string]any {
 	return view
 }
 
-// text is the form of schema v2: the name if that is all, otherwise the whole as JSON.
+// text returns the form of schema v2: the name if there is nothing else, otherwise the whole provider as JSON.
 func (p *Provider) text() string {
 	if len(p.Labels) == 0 && len(p.unknown) == 0 && !strings.HasPrefix(p.Name, "{") {
 		return p.Name

@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// Set is a component with everything that it refers to. It is complete and free of circles, and it is never changed.
+// Set is a component with everything that it refers to. It is complete, has no circles, and never changes.
 type Set struct {
 	members map[ID]*member
-	// ordered begins with the root; every component comes after the first one that refers to it.
+	// ordered starts with the root; every component comes after the first one that refers to it.
 	ordered []*member
 	home    RepositoryContext
 }
@@ -19,7 +19,7 @@ type Set struct {
 // Root returns the component of the installation, after overwrites.
 func (s *Set) Root() *Descriptor { return s.ordered[0].descriptor }
 
-// All returns the descriptors, beginning with the root. The order depends on nothing but the references.
+// All returns the descriptors, the root first. The order depends only on the references.
 func (s *Set) All() []*Descriptor {
 	all := make([]*Descriptor, len(s.ordered))
 	for i, m := range s.ordered {
@@ -45,7 +45,7 @@ func (s *Set) list() string {
 	return joinListed(texts, len(s.ordered))
 }
 
-// Origin says where a component of the set was found, after overwrites.
+// Origin returns where a component of the set was found, after overwrites.
 func (s *Set) Origin(d *Descriptor) Coordinates {
 	if m, found := s.members[d.ID()]; found {
 		return m.origin
@@ -68,7 +68,7 @@ func (s *Set) RepositoryContextOf(d *Descriptor) RepositoryContext {
 	return s.Origin(d).RepositoryContext
 }
 
-// Referenced returns the component to which a reference leads, and the coordinates that it had before overwrites.
+// Referenced returns the target of a reference, and the coordinates that it had before overwrites.
 func (s *Set) Referenced(from *Descriptor, selector Identity) (*Descriptor, Coordinates, error) {
 	reference, err := from.Reference(selector)
 	if err != nil {
@@ -79,13 +79,13 @@ func (s *Set) Referenced(from *Descriptor, selector Identity) (*Descriptor, Coor
 	return d, Coordinates{RepositoryContext: s.home, Name: target.Name, Version: target.Version}, err
 }
 
-// Target returns the component to which a reference leads, one of a component of the set.
+// Target returns the target of a reference of a component of the set.
 func (s *Set) Target(of *Descriptor, reference *Reference) (*Descriptor, error) {
 	return s.follow(of.ID(), reference)
 }
 
-// follow returns the component to which a reference leads. A reference of a component of the set leads where the
-// overwrites send it, which depends on nothing but what it names; any other one leads to the component that it names.
+// follow returns the target of a reference. A reference of a component of the set follows the overwrites, which depend only on what it
+// names; any other reference leads to the component that it names.
 func (s *Set) follow(from ID, reference *Reference) (*Descriptor, error) {
 	if m, found := s.members[from]; found {
 		i := slices.IndexFunc(m.descriptor.References, func(r Reference) bool { return r.Target() == reference.Target() })
@@ -100,16 +100,16 @@ func (s *Set) follow(from ID, reference *Reference) (*Descriptor, error) {
 	return d, nil
 }
 
-// Resolution is what a reference to a component or a resource leads to.
+// Resolution is the target of a reference to a component or a resource.
 type Resolution struct {
-	// Component is the component that was reached.
+	// Component is the target component.
 	Component *Descriptor
-	// Resource is the resource in it, nil if the reference ends at the component.
+	// Resource is the target resource in it, nil if the reference is to the component.
 	Resource *Resource
-	// Reference are the coordinates of the component as they were written, before overwrites. An installation that is to
-	// use the component refers to it by them, so that the overwrites of its own context apply.
+	// Reference contains the coordinates of the component as written, before overwrites. An installation that uses the component refers to it
+	// by them, so that the overwrites of its own context apply.
 	Reference Coordinates
-	// Inline says that the component was given inline, so that no repository may know it.
+	// Inline reports whether the component was given inline, so that a repository may not have it.
 	Inline bool
 }
 
@@ -134,8 +134,8 @@ func (s *Set) Resolve(from *Descriptor, ref ResourceReference) (Resolution, erro
 	return at, nil
 }
 
-// View returns all components as templates see them in the binding components: in schema v2 an object with the list
-// under components, in schema v3alpha1 the list itself. The caller may change it.
+// View returns all components as templates see them in the binding components: in schema v2 an object with the list under components, in
+// schema v3alpha1 the list itself. The caller may change it.
 func (s *Set) View(schema Schema) any {
 	views := make([]any, len(s.ordered))
 	for i, m := range s.ordered {

@@ -75,7 +75,7 @@ func TestReferenced(t *testing.T) {
 	wantError(t, err, "component stranger:1.0.0, reference example.com/cloud: there is no component example.com/cloud:1.0.0")
 }
 
-// A reference leads somewhere also if no selector can tell it apart: one identity may be a part of another.
+// A reference has a target even if no selector can select it: one identity may be part of another.
 func TestTarget(t *testing.T) {
 	root := describe(t, `
 meta: {schemaVersion: v2}
@@ -97,7 +97,7 @@ component:
 	}
 }
 
-// A descriptor that is not part of the set can still refer to its components, for example one that was imported.
+// A descriptor outside the set can still refer to its components, for example one that was imported.
 func TestReferencedByAStranger(t *testing.T) {
 	set := garden(t)
 	d, _, err := set.Referenced(named(t, "stranger", "example.com/pond:2.0.0"), Named("example.com/pond"))

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package confidential finds out which values an error about an object must not show: what the imports of its installation
-// contain and what clusters have issued to its templates, of those that the installation is nested in, and of those whose exports it
-// imports.
+// Package confidential determines which values an error about an object must not show: the content of the imports of its
+// installation, now and in the last job, of the installations that contain it, and of those whose exports it imports, and what clusters
+// have issued to their templates.
 //
-// It is asked only when there is an error to tell of, and then asks the API server itself: so nothing is kept in memory, and
-// a deployer that runs without the other controllers knows as much as they do.
+// It runs only when there is an error to report, and then reads from the API server: so nothing is kept in memory, and a
+// deployer that runs without the other controllers knows as much as they do.
 package confidential
 
 import (
@@ -23,7 +23,7 @@ import (
 	"espalier.dev/internal/tenancy"
 )
 
-// Reader reads what is confidential.
+// Reader determines confidential values.
 type Reader struct {
 	// Live reads from the API server.
 	Live client.Reader
@@ -52,14 +52,14 @@ func (r Reader) OfDeployItem(ctx context.Context, item *lsv1alpha1.DeployItem) *
 	return s.result(s.installationNamed(ctx, item.Labels[lsv1alpha1.ExecutionManagedByLabel]))
 }
 
-// maxInstallations bounds a search: more than these do not stand between a Secret and what is made of it.
+// maxInstallations bounds a search: no more installations than these lie between a Secret and what is made of it.
 const maxInstallations = 64
 
 type search struct {
 	live      client.Reader
 	namespace string
 	values    *masking.Values
-	// seen are the names of the objects that were looked at, by kind.
+	// seen are the objects already read.
 	seen map[dataflow.ObjectID]bool
 	left int
 }
@@ -76,10 +76,10 @@ func (s *search) result(err error) *masking.Values {
 }
 
 //espalier:rights installations,executions,deployer-*
-//	get installations,targets,dataobjects: before an error is told, it is found out where its values come from
-//	get secrets: values of Secrets are taken out of errors, so they have to be known
+//	get installations,targets,dataobjects: to mask secret values in error messages
+//	get secrets: to mask values of Secrets in error messages
 
-// read reads an object of the namespace, unless that was done before. One that is not there hides nothing.
+// read reads an object of the namespace, unless it has been read already. A missing object hides nothing.
 func (s *search) read(ctx context.Context, id dataflow.ObjectID, object client.Object) (found bool, err error) {
 	if id.Name == "" || s.seen[id] {
 		return false, nil
@@ -117,6 +117,9 @@ func (s *search) installation(ctx context.Context, inst *lsv1alpha1.Installation
 	if err := s.answers(ctx, inst.Name); err != nil {
 		return err
 	}
+	if err := s.former(ctx, inst); err != nil {
+		return err
+	}
 	for _, group := range []struct {
 		names []string
 		read  func(context.Context, string) error
@@ -136,6 +139,27 @@ func (s *search) secret(ctx context.Context, name string) error {
 		return err
 	}
 	s.values.AddSecret(secret.Data)
+	return nil
+}
+
+// former adds the values that the last job has found in Secrets: the Secrets may have changed since, and what was deployed has not.
+func (s *search) former(ctx context.Context, inst *lsv1alpha1.Installation) error {
+	inside := dataflow.Scope{Namespace: inst.Namespace, Parent: inst.Name}
+	for _, data := range inst.Spec.Imports.Data {
+		if data.SecretRef == nil {
+			continue
+		}
+		object := &lsv1alpha1.DataObject{}
+		found, err := s.read(ctx, dataflow.ObjectID{Kind: "content of DataObject", Name: inside.ObjectName(data.Name)}, object)
+		if err != nil {
+			return err
+		}
+		text := ""
+		if found && object.Data.Decode(&text) != nil {
+			text = string(object.Data.Raw)
+		}
+		s.values.AddText(text)
+	}
 	return nil
 }
 
@@ -171,7 +195,7 @@ func (s *search) target(ctx context.Context, name string) error {
 	return s.exporterOf(ctx, target)
 }
 
-// exporter adds what the exporter of a DataObject imports: the DataObject may be made of it.
+// exporter adds what the exporter of a DataObject imports: the DataObject may be made from it.
 func (s *search) exporter(ctx context.Context, name string) error {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(lsv1alpha1.SchemeGroupVersion.WithKind(string(dataflow.KindDataObject)))

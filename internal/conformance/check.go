@@ -6,26 +6,29 @@ package conformance
 import (
 	"fmt"
 	"slices"
+
+	"espalier.dev/internal/conformance/mutants"
 )
 
-// Check returns what is wrong between the specs, the tests, the mutants and the page, in words that say what to do.
-func Check(specs []Spec, proofs []Proof, mutants map[string]string, page string) []string {
-	known := idsOf(specs)
+// Check returns the inconsistencies between the specs, the tests, the mutants, the sweeps and the page, worded as what to do.
+func Check(f Facts, page string) []string {
+	known := idsOf(f.Specs)
 	rows := ParsePage(page)
-	problems := checkProofs(known, proofs)
+	problems := checkProofs(known, f.Proofs)
 	problems = append(problems, checkRows(known, rows)...)
+	problems = append(problems, checkEntries(known, f.Sweeps)...)
 	for _, id := range known {
-		problems = append(problems, checkRequirement(id, proofs, rows)...)
-		if mutants[id] == "" {
+		problems = append(problems, checkRequirement(id, f.Proofs, rows)...)
+		if !slices.ContainsFunc(f.Mutants, func(m mutants.Mutant) bool { return m.ID == id }) {
 			problems = append(problems, fmt.Sprintf("%s has no mutant: add one in internal/conformance/mutants", id))
 		}
 	}
-	for id := range mutants {
-		if !slices.Contains(known, id) {
-			problems = append(problems, fmt.Sprintf("there is a mutant of %s, which no page in %s defines", id, specFolder))
+	for _, m := range f.Mutants {
+		if !slices.Contains(known, m.ID) {
+			problems = append(problems, fmt.Sprintf("there is a mutant of %s, which no page in %s defines", m.ID, specFolder))
 		}
 	}
-	if len(problems) == 0 && page != RenderPage(specs, proofs, mutants, rows) {
+	if len(problems) == 0 && page != RenderPage(f, rows) {
 		problems = append(problems, "the page differs from what -update writes")
 	}
 	return problems

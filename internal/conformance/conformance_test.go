@@ -18,38 +18,27 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/conformance.md")
 
-// TestConformance compares the requirements, the tests of all modules and the page.
+// TestConformance compares the requirements, the tests of all modules, the mutants, the sweeps and the page.
 func TestConformance(t *testing.T) {
 	const root = "../.."
-	tree, err := lint.Load(os.DirFS(root))
-	if err != nil {
-		t.Fatal(err)
-	}
-	specs, err := ReadSpecs(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(idsOf(specs)) < 90 {
-		t.Fatalf("found only %d requirements in %s", len(idsOf(specs)), specFolder)
-	}
-	proofs := FindProofs(tree, specs)
-	breaks := map[string]string{}
-	for _, m := range mutants.All() {
-		breaks[m.ID] = m.Breaks
-	}
-	path := filepath.Join(root, "docs", "conformance.md")
-	page, err := os.ReadFile(path)
-	if err != nil && !*update {
-		t.Fatal(err)
-	}
 	if *update {
-		page = []byte(RenderPage(specs, proofs, breaks, ParsePage(string(page))))
-		if err := os.WriteFile(path, page, 0o644); err != nil {
+		if err := Update(root); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, problem := range Check(specs, proofs, breaks, string(page)) {
-		t.Errorf("docs/conformance.md: %s", problem)
+	facts, err := ReadFacts(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(idsOf(facts.Specs)) < 90 {
+		t.Fatalf("found only %d requirements in %s", len(idsOf(facts.Specs)), specFolder)
+	}
+	page, err := os.ReadFile(filepath.Join(root, pageFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range Check(facts, string(page)) {
+		t.Errorf("%s: %s", pageFile, problem)
 	}
 }
 
@@ -175,24 +164,48 @@ func TestFindProofsWithoutRequirements(t *testing.T) {
 // The page of the small world: one requirement proven, one proven in part, one not yet.
 const goodPage = introduction + `
 Of 3 requirements 1 are proven, 1 are proven in part, 1 not yet.
+Of 6 mutants 1 were killed, 1 survived, 4 wait to be tried.
 
 ## Jobs ([spec/01-jobs.md](spec/01-jobs.md))
 
-| ID | Requirement | Mutant | Tests |
+| ID | Requirement | Mutants and results | Tests |
 |---|---|---|---|
-| ABC-01 | One walk | two walks | ` + "`a: TestABC01`<br>`b: TestX/ABC-01 x`" + ` |
-| ABC-02 | One ID | two IDs | ` + "`a: TestABC02`" + `<br>not yet: the other half (jobs) |
+| ABC-01 | One walk | two walks: killed by ` + "`a: TestABC01/x`" + ` on 2026-01-02<br>` +
+	`no walk: not tried yet<br>half a walk: not tried since it changed | ` +
+	"`a: TestABC01`<br>`b: TestX/ABC-01 x`" + `<br>fault sweep ` + "`test/faults`" + `: rules I1, I2; workloads life |
+| ABC-02 | One ID | two IDs: **no test failed** on 2026-01-03 | ` + "`a: TestABC02`" + `<br>not yet: the other half (jobs) |
 
 ## Pipes ([spec/02-pipes.md](spec/02-pipes.md))
 
-| ID | Requirement | Mutant | Tests |
+| ID | Requirement | Mutants and results | Tests |
 |---|---|---|---|
-| XYZ-07 | Flow | ebb | not yet: nobody built it (pipelines) |
+| XYZ-07 | Flow | ebb: not tried since the test that failed has another name<br>dam: not tried yet | not yet: nobody built it (pipelines) |
 `
 
-var goodProofs = []Proof{{"ABC-01", "a: TestABC01"}, {"ABC-01", "b: TestX/ABC-01 x"}, {"ABC-02", "a: TestABC02"}}
-
-var goodMutants = map[string]string{"ABC-01": "two walks", "ABC-02": "two IDs", "XYZ-07": "ebb"}
+// goodFacts are what the page above shows.
+func goodFacts(t *testing.T) Facts {
+	t.Helper()
+	f := Facts{
+		Specs:  specsOf(t, world(t, nil)),
+		Proofs: []Proof{{"ABC-01", "a: TestABC01"}, {"ABC-01", "b: TestX/ABC-01 x"}, {"ABC-02", "a: TestABC02"}},
+		Mutants: []mutants.Mutant{
+			{ID: "ABC-01", Breaks: "two walks", Old: "1", New: "2"}, {ID: "ABC-01", Breaks: "no walk"}, {ID: "ABC-01", Breaks: "half a walk"},
+			{ID: "ABC-02", Breaks: "two IDs"}, {ID: "XYZ-07", Breaks: "ebb"}, {ID: "XYZ-07", Breaks: "dam"},
+		},
+		Sweeps: []Sweep{{ID: "ABC-01", Folder: flowSweep, Rules: []string{"I1", "I2"}, Workloads: []string{"life"}}},
+		Tests:  map[string]bool{"a: TestABC01": true, "b: TestX": true, "a: TestABC02": true},
+	}
+	result := func(at int, killer, date string) mutants.Result {
+		m := f.Mutants[at]
+		return mutants.Result{ID: m.ID, Breaks: m.Breaks, Edit: m.Edit(), Killer: killer, Date: date}
+	}
+	f.Results = []mutants.Result{
+		result(0, "a: TestABC01/x", "2026-01-02"), result(2, "a: TestABC01", "2026-01-02"), result(3, "", "2026-01-03"),
+		result(4, "a: TestGone", "2026-01-02"),
+	}
+	f.Mutants[2].New = "another edit"
+	return f
+}
 
 func TestParsePage(t *testing.T) {
 	got := ParsePage(goodPage)
@@ -208,70 +221,80 @@ func TestParsePage(t *testing.T) {
 }
 
 func TestRenderPageKeepsReasons(t *testing.T) {
-	specs := specsOf(t, world(t, nil))
-	if got := RenderPage(specs, goodProofs, goodMutants, ParsePage(goodPage)); got != goodPage {
+	if got := RenderPage(goodFacts(t), ParsePage(goodPage)); got != goodPage {
 		t.Errorf("got\n%s\nwant\n%s", got, goodPage)
 	}
 }
 
 func TestRenderPageSurvivesAnyName(t *testing.T) {
-	specs := specsOf(t, world(t, nil))
-	proofs := []Proof{{"ABC-01", "a: TestX/ABC-01 a|b `c`\nd<br>e"}}
-	page := RenderPage(specs, proofs, goodMutants, ParsePage(goodPage))
+	f := goodFacts(t)
+	f.Proofs = []Proof{{"ABC-01", "a: TestX/ABC-01 a|b `c`\nd<br>e"}}
+	page := RenderPage(f, ParsePage(goodPage))
 	rows := ParsePage(page)
-	if len(rows) != 3 || len(rows[0].Tests) != 1 || rows[0].Tests[0] != entryOf(proofs[0]) {
+	if len(rows) != 3 || len(rows[0].Tests) != 1 || rows[0].Tests[0] != entryOf(f.Proofs[0]) {
 		t.Errorf("got %v from\n%s", rows, page)
 	}
 }
 
 func TestCheck(t *testing.T) {
 	replace := func(old, new string) string { return strings.Replace(goodPage, old, new, 1) }
+	const flow = "| XYZ-07 | Flow | ebb: not tried since the test that failed has another name<br>dam: not tried yet | "
+	unchanged := func(*Facts) {}
 	cases := map[string]struct {
 		page   string
-		proofs []Proof
+		change func(*Facts)
 		want   string
 	}{
-		"all well": {goodPage, goodProofs, ""},
+		"all well": {goodPage, unchanged, ""},
 		"requirement not listed": {
-			replace("| XYZ-07 | Flow | ebb | not yet: nobody built it (pipelines) |\n", ""),
-			goodProofs,
+			replace(flow+"not yet: nobody built it (pipelines) |\n", ""), unchanged,
 			"XYZ-07 is missing on the page",
 		},
 		"listed test is gone": {
-			goodPage,
-			[]Proof{goodProofs[0], goodProofs[2]},
+			goodPage, func(f *Facts) { f.Proofs = slices.Delete(f.Proofs, 1, 2) },
 			`ABC-01 lists the test "b: TestX/ABC-01 x", which does not exist`,
 		},
 		"test is not listed": {
-			goodPage,
-			append(slices.Clone(goodProofs), Proof{"ABC-02", "c: TestABC02"}),
+			goodPage, func(f *Facts) { f.Proofs = append(f.Proofs, Proof{"ABC-02", "c: TestABC02"}) },
 			`ABC-02 does not list the test "c: TestABC02"`,
 		},
 		"test of an unknown ID": {
-			goodPage,
-			append(slices.Clone(goodProofs), Proof{"ABC-99", "c: TestABC99"}),
+			goodPage, func(f *Facts) { f.Proofs = append(f.Proofs, Proof{"ABC-99", "c: TestABC99"}) },
 			`test "c: TestABC99" names ABC-99`,
 		},
-		"neither proven nor open": {replace("not yet: nobody built it (pipelines)", ""), goodProofs, "XYZ-07 is neither proven"},
-		"open without a reason":   {replace("not yet: nobody built it (pipelines)", "not yet: "), goodProofs, "XYZ-07 is neither proven"},
-		"row of an unknown ID": {
-			replace("| XYZ-07 ", "| XYZ-08 | Ebb | flow | not yet: x |\n| XYZ-07 "),
-			goodProofs,
-			"the page lists XYZ-08",
-		},
+		"neither proven nor open": {replace("not yet: nobody built it (pipelines)", ""), unchanged, "XYZ-07 is neither proven"},
+		"open without a reason":   {replace("not yet: nobody built it (pipelines)", "not yet: "), unchanged, "XYZ-07 is neither proven"},
+		"row of an unknown ID":    {replace("| XYZ-07 ", "| XYZ-08 | Ebb | flow | not yet: x |\n| XYZ-07 "), unchanged, "the page lists XYZ-08"},
 		"row twice": {
-			replace("| XYZ-07 ", "| ABC-01 | One walk | two walks | not yet: x |\n| XYZ-07 "),
-			goodProofs,
+			replace("| XYZ-07 ", "| ABC-01 | One walk | two walks | not yet: x |\n| XYZ-07 "), unchanged,
 			"the page lists ABC-01 twice",
 		},
-		"title is old":             {replace("One walk", "Two walks"), goodProofs, "differs from what -update writes"},
-		"figures are old":          {replace("Of 3", "Of 4"), goodProofs, "differs from what -update writes"},
-		"nothing found, all there": {replace("<br>`b: TestX/ABC-01 x`", ""), goodProofs, `ABC-01 does not list the test "b: TestX/ABC-01 x"`},
+		"title is old":             {replace("One walk", "Two walks"), unchanged, "differs from what -update writes"},
+		"figures are old":          {replace("Of 3", "Of 4"), unchanged, "differs from what -update writes"},
+		"nothing found, all there": {replace("<br>`b: TestX/ABC-01 x`", ""), unchanged, `ABC-01 does not list the test "b: TestX/ABC-01 x"`},
+		"a result that was not recorded": {
+			replace("no walk: not tried yet", "no walk: killed by `a: TestABC01` on 2026-01-02"), unchanged,
+			"differs from what -update writes",
+		},
+		"a mutant that has changed": {goodPage, func(f *Facts) { f.Mutants[0].New = "3" }, "differs from what -update writes"},
+		"no mutant":                 {goodPage, func(f *Facts) { f.Mutants = f.Mutants[:4] }, "XYZ-07 has no mutant"},
+		"a mutant of nothing": {
+			goodPage, func(f *Facts) { f.Mutants = append(f.Mutants, mutants.Mutant{ID: "XYZ-08", Breaks: "spring tide"}) },
+			"there is a mutant of XYZ-08,",
+		},
+		"a sweep of nothing": {goodPage, func(f *Facts) { f.Sweeps[0].ID = "ABC-09" }, "a sweep is said to prove ABC-09"},
+		"a sweep of nowhere": {goodPage, func(f *Facts) { f.Sweeps[0].Folder = "test/other" }, "ABC-01 is said to be proven by a sweep"},
+		"a sweep left out":   {goodPage, func(f *Facts) { f.Sweeps = nil }, "differs from what -update writes"},
+		"a sweep of no story": {
+			goodPage, func(f *Facts) { f.Sweeps[0].Rules, f.Sweeps[0].Workloads = nil, nil },
+			"ABC-01 is said to be proven by a sweep",
+		},
 	}
-	specs := specsOf(t, world(t, nil))
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := strings.Join(Check(specs, c.proofs, goodMutants, c.page), "\n")
+			f := goodFacts(t)
+			c.change(&f)
+			got := strings.Join(Check(f, c.page), "\n")
 			if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -279,13 +302,23 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestCheckMutants(t *testing.T) {
-	specs := specsOf(t, world(t, nil))
-	for want, mutants := range map[string]map[string]string{
-		"XYZ-07 has no mutant":         {"ABC-01": "two walks", "ABC-02": "two IDs"},
-		"there is a mutant of XYZ-08,": {"ABC-01": "two walks", "ABC-02": "two IDs", "XYZ-07": "ebb", "XYZ-08": "spring tide"},
+func TestCheckSweep(t *testing.T) {
+	var rules, workloads []string
+	for _, s := range Sweeps {
+		if s.Folder == flowSweep {
+			rules, workloads = append(rules, s.Rules...), append(workloads, s.Workloads...)
+		}
+	}
+	without := func(names []string, name string) []string {
+		return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == name })
+	}
+	for want, problems := range map[string][]string{
+		"": CheckSweep(flowSweep, rules, workloads),
+		"by rule I4 of test/faults, which does not exist":           CheckSweep(flowSweep, without(rules, "I4"), workloads),
+		"by workload forsake of test/faults, which does not exist":  CheckSweep(flowSweep, rules, without(workloads, "forsake")),
+		"no requirement is said to be proven by test/faults/unused": CheckSweep("test/faults/unused", rules, workloads),
 	} {
-		if got := strings.Join(Check(specs, goodProofs, mutants, goodPage), "\n"); !strings.Contains(got, want) {
+		if got := strings.Join(problems, "\n"); want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 // Proof is a test that carries the ID of a requirement in its name.
 type Proof struct {
 	ID string
-	// Test names the test for people: the folder of its package, its function, and its sub-test if the ID is there.
+	// Test names the test for messages: the folder of its package, its function, and its sub-test if that contains the ID.
 	Test string
 }
 
@@ -39,7 +39,7 @@ func FindProofs(tree *lint.Tree, specs []Spec) []Proof {
 	return slices.Compact(f.proofs)
 }
 
-// finder collects proofs. It knows IDs as they stand in names of functions and at the beginning of strings.
+// finder collects proofs. It recognises IDs in names of functions and at the start of strings.
 type finder struct {
 	inFunction *regexp.Regexp
 	inString   *regexp.Regexp
@@ -93,7 +93,7 @@ func (f *finder) visitLiteral(place, literal string) {
 	}
 }
 
-// isReport reports whether a node is a call that writes a message, which is no name.
+// isReport reports whether a node is a call that writes a message, which is not a name.
 func isReport(node ast.Node) bool {
 	call, ok := node.(*ast.CallExpr)
 	if !ok {

@@ -14,7 +14,7 @@ import (
 	"espalier.dev/internal/lint"
 )
 
-// specFolder holds the pages that contain requirements.
+// specFolder contains the pages with requirements.
 const specFolder = "docs/spec"
 
 // Spec is one page of requirements.
@@ -32,7 +32,7 @@ type Requirement struct {
 
 var requirementLine = regexp.MustCompile(`^- \*\*([A-Z]{3}-[0-9]{2}) (.+?)\*\*`)
 
-// ReadSpecs returns the pages with requirements in the order of their names, and an error if two demands have one ID.
+// ReadSpecs returns the pages with requirements in the order of their names, and an error if two requirements have the same ID.
 func ReadSpecs(tree *lint.Tree) ([]Spec, error) {
 	var specs []Spec
 	home := map[string]string{}
@@ -79,7 +79,7 @@ func idsOf(specs []Spec) []string {
 	return ids
 }
 
-// prefixesOf returns the letters with which IDs begin, so that "UTF-16" in a test is not taken for a requirement.
+// prefixesOf returns the prefixes of IDs, so that "UTF-16" in a test is not mistaken for a requirement.
 func prefixesOf(specs []Spec) []string {
 	var prefixes []string
 	for _, id := range idsOf(specs) {

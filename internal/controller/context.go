@@ -30,21 +30,20 @@ const ContextsName = "contexts"
 
 // ContextsOptions configure the controller of default Contexts.
 type ContextsOptions struct {
-	// Namespaces are the only ones that get a default Context; none means all.
+	// Namespaces are the only ones that get a default Context; empty means all.
 	Namespaces []string
 	// ExcludedNamespaces get no default Context.
 	ExcludedNamespaces []string
-	// Workers is how many namespaces are worked on at once.
+	// Workers is how many namespaces are reconciled concurrently.
 	Workers int
 }
 
 //espalier:rights contexts
 //	list,watch namespaces: each namespace gets a Context named default
-//	list,watch,create contexts: it creates those that are missing, and those that somebody has deleted
+//	list,watch,create contexts: it creates missing ones, and recreates deleted ones
 
-// SetupContexts adds the controller that sees to it that every namespace has a Context
-// named "default", so that installations need not name one. It creates the object and
-// never changes it.
+// SetupContexts adds the controller that ensures that every namespace has a Context named "default", so that installations need not name
+// one. It creates the object and never changes it.
 func SetupContexts(mgr ctrl.Manager, opts ContextsOptions) error {
 	r := &contexts{client: mgr.GetClient(), only: opts.Namespaces, excluded: opts.ExcludedNamespaces, division: loop.DivisionOf(mgr)}
 	err := ctrl.NewControllerManagedBy(mgr).
@@ -87,7 +86,7 @@ type contexts struct {
 	division loop.Division
 }
 
-// Reconcile handles one namespace.
+// Reconcile creates the default Context of one namespace if it is missing.
 func (r *contexts) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	wanted, err := r.wantsContext(ctx, request.Name)
 	if err != nil || !wanted {

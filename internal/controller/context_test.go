@@ -48,7 +48,7 @@ func TestEveryNamespaceGetsADefaultContext(t *testing.T) {
 	}
 	testkit.Eventually(t, api, defaultContext(newer), testkit.Is("a new one", func(c *landscaper.Context) bool { return c.UID != first.UID }))
 
-	// The workers have dealt with namespaces that came later, so this one was seen.
+	// The workers have handled namespaces created later, so this one was processed.
 	assertNoContext(t, api, excluded)
 }
 
@@ -79,7 +79,7 @@ func TestAChangedContextIsLeftAlone(t *testing.T) {
 	}
 }
 
-// reconciler works without a cache, so that each case sees exactly what it has set up.
+// reconciler returns a reconciler without a cache, so that each case sees exactly what it has set up.
 func reconciler(t *testing.T) *contexts {
 	t.Helper()
 	return &contexts{client: testkit.Server(t).Client()}
@@ -92,7 +92,7 @@ func TestNamespacesThatGoAwayGetNone(t *testing.T) {
 	if err := api.Client().Delete(t.Context(), namespace); err != nil {
 		t.Fatal(err)
 	}
-	// Nothing empties namespaces on this server, so it stays in this state.
+	// No controller on this server empties namespaces, so the namespace stays in this state.
 	for _, name := range []string{terminating, "never-there"} {
 		request := reconcile.Request{NamespacedName: client.ObjectKey{Name: name}}
 		if _, err := reconciler(t).Reconcile(t.Context(), request); err != nil {
@@ -102,7 +102,7 @@ func TestNamespacesThatGoAwayGetNone(t *testing.T) {
 	}
 }
 
-// The cache has no Contexts of namespaces that are not named, so these are left alone without asking.
+// The cache holds no Contexts of unlisted namespaces, so the controller must skip those without a read.
 func TestOnlyNamedNamespacesGetADefaultContext(t *testing.T) {
 	api := testkit.Server(t)
 	named, other := api.Namespace(t), api.Namespace(t)
@@ -116,7 +116,7 @@ func TestOnlyNamedNamespacesGetADefaultContext(t *testing.T) {
 	testkit.Eventually(t, api, defaultContext(named), exists)
 }
 
-// What a stale cache leads to: a Create that the server refuses.
+// These are the errors that a stale cache leads to: the API server rejects the Create.
 func TestRefusalsThatSettleTheMatter(t *testing.T) {
 	api := testkit.Server(t)
 	terminating := api.Namespace(t)

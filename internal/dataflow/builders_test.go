@@ -64,7 +64,7 @@ func dataObject(t testing.TB, name, value string) *lsv1alpha1.DataObject {
 	return &lsv1alpha1.DataObject{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}, Data: anyJSON(t, value)}
 }
 
-// labelled adds labels of the data flow to an object; names are without prefix.
+// labelled adds labels of the data flow to an object; names have no prefix.
 func labelled[T metav1.Object](object T, pairs ...string) T {
 	labels := object.GetLabels()
 	if labels == nil {
@@ -77,7 +77,7 @@ func labelled[T metav1.Object](object T, pairs ...string) T {
 	return object
 }
 
-// cluster is a Target of a cluster with a configuration of its own.
+// cluster is a Target of a cluster with its own configuration.
 func cluster(t testing.TB, name string) *lsv1alpha1.Target {
 	t.Helper()
 	config := anyJSON(t, `{"kubeconfig":"of `+name+`"}`)
@@ -87,13 +87,13 @@ func cluster(t testing.TB, name string) *lsv1alpha1.Target {
 	}
 }
 
-// inScope renames an object to what a reference means in the scope of "tree", and marks it as of the current job.
+// inScope renames an object to what a reference means in the scope of "tree", and marks it as belonging to the current job.
 func inScope[T metav1.Object](object T, reference string) T {
 	object.SetName(nested.ObjectName(reference))
 	return labelled(object, "context", "Inst.tree", "key", reference, "jobid", job)
 }
 
-// element makes a target one of a list or map that "tree" imports.
+// element makes a target an element of a list or map that "tree" imports.
 func element(target *lsv1alpha1.Target, name, label, place string) *lsv1alpha1.Target {
 	target.Name = nested.ObjectName(dataflow.KeyedReference(name, place))
 	return labelled(target, "context", "Inst.tree", "key", name, "sourceType", "import", label, place, "jobid", job)
@@ -114,7 +114,7 @@ func definitions(t testing.TB, text string) []lsv1alpha1.ImportDefinition {
 	return parse[[]lsv1alpha1.ImportDefinition](t, text)
 }
 
-// mapping reads mappings, one for each key.
+// mapping reads mappings, one per key.
 func mapping(t testing.TB, text string) map[string]lsv1alpha1.AnyJSON {
 	t.Helper()
 	return parse[map[string]lsv1alpha1.AnyJSON](t, text)
@@ -215,7 +215,7 @@ func asJSON(t testing.TB, value any) string {
 	return string(text)
 }
 
-// expectYAML compares a value with what is written down as YAML.
+// expectYAML compares a value with the expected YAML.
 func expectYAML(t testing.TB, what string, got any, want string) {
 	t.Helper()
 	var expected, found any

@@ -11,11 +11,11 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Validator checks a value against a schema of the blueprint. What names the import or export; errors begin with it and
-// do not contain the value. An error that is not terminal says that the schema could not be had for now.
+// Validator checks a value against a schema of the blueprint. what names the import or export; errors start with it and do not contain the
+// value. An error that is not terminal says that the schema is currently unavailable.
 type Validator func(what string, schema lsv1alpha1.AnyJSON, value any) error
 
-// ImportInput is what the values of a blueprint's imports are made from.
+// ImportInput is the input for the values of a blueprint's imports.
 type ImportInput struct {
 	// Definitions are the imports of the blueprint.
 	Definitions []lsv1alpha1.ImportDefinition
@@ -30,13 +30,13 @@ type ImportInput struct {
 type Imports struct {
 	// Values are what templates see: data as it is, a target as a whole object, a list of them, or a map of them by key.
 	Values map[string]any
-	// Warnings name what has no effect.
+	// Warnings name settings without effect.
 	Warnings []string
 
 	bound []boundImport
 }
 
-// Targets are all that imports are bound to.
+// Targets returns all targets that imports are bound to.
 func (i *Imports) Targets() []Target {
 	var targets []Target
 	for _, bound := range i.bound {
@@ -52,9 +52,9 @@ type boundImport struct {
 	targets []Target
 }
 
-// Construct gives every import of a blueprint its value: what a mapping computes, otherwise what the installation
-// imports under that name, otherwise the default. Imports that depend on one without a value are left out. Nothing is
-// returned unless all that is required is there and matches its schema or target type.
+// Construct determines the value of every import of a blueprint: what a mapping computes, otherwise what the installation imports under
+// that name, otherwise the default. It omits imports that depend on one without a value. It returns nothing unless everything that is
+// required exists and matches its schema or target type.
 func Construct(in ImportInput) (*Imports, error) {
 	mapped, err := in.mapped()
 	if err != nil {
@@ -79,7 +79,7 @@ func Construct(in ImportInput) (*Imports, error) {
 	return &c.result, nil
 }
 
-// mapped evaluates the data mappings. Without any, nobody needs to see the imports the way mappings see them.
+// mapped evaluates the data mappings. Without any, the imports need not be converted to the form that mappings see.
 func (in ImportInput) mapped() (map[string]any, error) {
 	if len(in.Mappings) == 0 {
 		return nil, nil
@@ -87,7 +87,7 @@ func (in ImportInput) mapped() (map[string]any, error) {
 	return mapEach(OperationValidateImport, in.Mappings, in.Resolved.values(), in.Map)
 }
 
-// values returns the imports the way mappings and templates see them.
+// values returns the imports in the form that mappings and templates see.
 func (r Resolved) values() map[string]any {
 	values := make(map[string]any, len(r))
 	for name, imported := range r {
@@ -96,7 +96,7 @@ func (r Resolved) values() map[string]any {
 	return values
 }
 
-// Value returns the import the way mappings and templates see it.
+// Value returns the import in the form that mappings and templates see.
 func (i Import) Value() any {
 	switch i.Type {
 	case lsv1alpha1.ImportTypeData:
@@ -146,7 +146,7 @@ func (c *constructor) all(definitions []lsv1alpha1.ImportDefinition) error {
 	return nil
 }
 
-// one gives an import its value and reports whether it has one.
+// one determines the value of an import and reports whether it has one.
 func (c *constructor) one(definition *lsv1alpha1.ImportDefinition) (bool, error) {
 	kind := TypeOf(&definition.FieldValueDefinition)
 	switch kind {
@@ -201,7 +201,7 @@ func (c *constructor) dataValue(definition *lsv1alpha1.ImportDefinition) (value 
 	return value, true, nil
 }
 
-// imported returns what the installation imports under a blueprint's name. An import of another type is a fault.
+// imported returns what the installation imports under a blueprint's name. An import of a different type is a fault.
 func (c *constructor) imported(definition *lsv1alpha1.ImportDefinition, kind lsv1alpha1.ImportType) (Import, bool) {
 	imported, ok := c.Resolved[definition.Name]
 	if ok && imported.Type != kind {
@@ -255,7 +255,7 @@ func (c *constructor) target(definition *lsv1alpha1.ImportDefinition, kind lsv1a
 	return true
 }
 
-// elementOf names an element of a list or map, in the form in which it is referred to.
+// elementOf names an element of a list or map, in the form of a reference.
 func elementOf(kind lsv1alpha1.ImportType, index int, key string) string {
 	switch kind {
 	case lsv1alpha1.ImportTypeTargetList:
@@ -277,8 +277,7 @@ func (i *Imports) Satisfied(name string) bool {
 	return slices.ContainsFunc(i.bound, func(b boundImport) bool { return b.name == name })
 }
 
-// TargetOf returns the Target that a deploy item means: the one of a target import, or one of a list by index or of a map
-// by key.
+// TargetOf returns the Target that a deploy item refers to: that of a target import, or one of a list by index or of a map by key.
 func (i *Imports) TargetOf(name string, index *int, key *string) (*lsv1alpha1.Target, error) {
 	position := slices.IndexFunc(i.bound, func(b boundImport) bool { return b.name == name })
 	if position < 0 {
@@ -301,17 +300,17 @@ func (i *Imports) TargetOf(name string, index *int, key *string) (*lsv1alpha1.Ta
 
 func (b boundImport) byIndex(index *int, key *string) (*lsv1alpha1.Target, error) {
 	if index == nil || key != nil {
-		return nil, fmt.Errorf("import %q is a target list: say which target by index", b.name)
+		return nil, fmt.Errorf("import %q is a target list: select a target by index", b.name)
 	}
 	if *index < 0 || *index >= len(b.targets) {
-		return nil, fmt.Errorf("import %q has %d targets, there is none at index %d", b.name, len(b.targets), *index)
+		return nil, fmt.Errorf("import %q has %d targets, but none at index %d", b.name, len(b.targets), *index)
 	}
 	return b.targets[*index].Target, nil
 }
 
 func (b boundImport) byKey(index *int, key *string) (*lsv1alpha1.Target, error) {
 	if key == nil || index != nil {
-		return nil, fmt.Errorf("import %q is a target map: say which target by key", b.name)
+		return nil, fmt.Errorf("import %q is a target map: select a target by key", b.name)
 	}
 	for _, target := range b.targets {
 		if target.Key == *key {

@@ -14,7 +14,7 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// given has data and targets under the names that the tests use.
+// given returns data and targets under the names that the tests use.
 func given(t testing.TB) dataflow.Resolved {
 	t.Helper()
 	return resolve(t, root, `
@@ -163,7 +163,7 @@ func TestAnyTypeOfTargetIsAcceptedIfTheBlueprintNamesNone(t *testing.T) {
 	}
 }
 
-func TestImportsThatTheBlueprintRefuses(t *testing.T) {
+func TestImportsThatTheBlueprintRejects(t *testing.T) {
 	for name, c := range map[string]struct{ blueprint, mappings, want string }{
 		"missing data":                     {`[{name: x, schema: {}}]`, ``, `the blueprint needs import "x" of type data: add it to spec.imports.data, or to spec.importDataMappings`},
 		"missing target":                   {`[{name: x, targetType: t}]`, ``, `the blueprint needs import "x" of type target: add it to spec.imports.targets`},
@@ -257,11 +257,11 @@ func TestTargetsOfDeployItems(t *testing.T) {
 		"one of a list":             {"list", number(1), nil, "us"},
 		"one of a map":              {"map", nil, text("e"), "eu"},
 		"an index too many":         {"one", number(0), nil, `import "one" is a single target: leave out index and key`},
-		"no index":                  {"list", nil, nil, `import "list" is a target list: say which target by index`},
-		"a key for a list":          {"list", number(0), text("e"), `import "list" is a target list: say which target by index`},
-		"beyond the end":            {"list", number(2), nil, `import "list" has 2 targets, there is none at index 2`},
-		"before the beginning":      {"list", number(-1), nil, `import "list" has 2 targets, there is none at index -1`},
-		"no key":                    {"map", nil, nil, `import "map" is a target map: say which target by key`},
+		"no index":                  {"list", nil, nil, `import "list" is a target list: select a target by index`},
+		"a key for a list":          {"list", number(0), text("e"), `import "list" is a target list: select a target by index`},
+		"beyond the end":            {"list", number(2), nil, `import "list" has 2 targets, but none at index 2`},
+		"before the beginning":      {"list", number(-1), nil, `import "list" has 2 targets, but none at index -1`},
+		"no key":                    {"map", nil, nil, `import "map" is a target map: select a target by key`},
 		"an unknown key":            {"map", nil, text("x"), `import "map" has no target with key "x"`},
 		"data":                      {"text", nil, nil, `import "text" is data, not a target`},
 		"an import that is not one": {"other", nil, nil, `there is no target import "other"`},

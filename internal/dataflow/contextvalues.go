@@ -17,12 +17,12 @@ import (
 // as dataobjects and targets.
 type ContextValues struct {
 	DataObjects map[string]any
-	// Targets are single targets as a whole object, lists of targets in their order, and maps of targets by key.
+	// Targets are single targets as whole objects, lists of targets in order, and maps of targets by key.
 	Targets map[string]any
 }
 
-// CollectContext returns the objects of the scope that an installation opens: its own imports, and what its nested
-// installations export. Objects of other jobs are left out; with an empty job ID there are none.
+// CollectContext returns the objects of the scope that an installation opens: its own imports, and what its nested installations export.
+// It omits objects of other jobs; with an empty job ID, it accepts all.
 func CollectContext(
 	installation, jobID string,
 	dataObjects []*lsv1alpha1.DataObject,
@@ -55,7 +55,7 @@ func CollectContext(
 	return values, nil
 }
 
-// inListOrder sorts by the position in a list, then by name.
+// inListOrder sorts by position in a list, then by name.
 func inListOrder(targets []*lsv1alpha1.Target) []*lsv1alpha1.Target {
 	position := func(target *lsv1alpha1.Target) int {
 		index, err := strconv.Atoi(target.Labels[lsv1alpha1.DataObjectIndexLabel])

@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// Operations of the errors of this package.
+// These are the operations of the errors of this package.
 const (
 	OperationResolveImports = "ResolveImports"
 	OperationValidateImport = "ValidateImports"
@@ -22,30 +22,30 @@ const (
 	OperationSubinstances   = "ValidateSubInstallations"
 )
 
-// Reasons of the errors of this package.
+// These are the reasons of the errors of this package.
 const (
-	// ReasonImportNotFound says that the object of an import does not exist. It may come.
+	// ReasonImportNotFound says that the object of an import does not exist. It may be created later.
 	ReasonImportNotFound = "ImportNotFound"
-	// ReasonImportOutdated says that the object of an import is of an older job.
+	// ReasonImportOutdated says that the object of an import belongs to an older job.
 	ReasonImportOutdated = "ImportOutdated"
-	// ReasonImportInvalid says that an import cannot be read or is declared wrongly.
+	// ReasonImportInvalid says that an import cannot be read or is declared incorrectly.
 	ReasonImportInvalid = "ImportInvalid"
 	// ReasonImportNotSatisfied says that nothing provides what the blueprint or a nested installation imports.
 	ReasonImportNotSatisfied = "ImportNotSatisfied"
 	// ReasonMappingFailed says that a data mapping could not be computed.
 	ReasonMappingFailed = "DataMappingFailed"
-	// ReasonExportInvalid says that an export is missing or not what the blueprint declares.
+	// ReasonExportInvalid says that an export is missing or does not match what the blueprint declares.
 	ReasonExportInvalid = "ExportInvalid"
 	// ReasonExportConflict says that two installations export to the same object, or one to a parent's import.
 	ReasonExportConflict = "ExportConflict"
-	// ReasonInvalidTemplate says that a nested installation of a blueprint is declared wrongly.
+	// ReasonInvalidTemplate says that a nested installation of a blueprint is declared incorrectly.
 	ReasonInvalidTemplate = "InvalidInstallationTemplate"
 )
 
 // faults collects what is wrong, so that a user sees all of it at once.
 type faults struct {
 	operation string
-	// terminal faults need a change, passing ones may mend themselves, outdated objects will be replaced.
+	// terminal faults need a change, passing ones may resolve themselves, outdated objects will be replaced.
 	terminal, passing, outdated []string
 	// reason is that of the first terminal fault, passingReason that of the first passing one.
 	reason, passingReason string
@@ -71,8 +71,7 @@ func (f *faults) stale(format string, args ...any) {
 	f.outdated = append(f.outdated, fmt.Sprintf(format, args...))
 }
 
-// include takes over a terminal error of somebody else with its reason, and returns any other, which is not ours to
-// judge.
+// include takes over a terminal error of another package with its reason, and returns any other error for the caller to handle.
 func (f *faults) include(err error) error {
 	if failure.KindOf(err) != failure.Terminal {
 		return err
@@ -81,8 +80,8 @@ func (f *faults) include(err error) error {
 	return nil
 }
 
-// asError returns the worst of what was found: a terminal error if there is one, because a retry would meet it again,
-// then what may pass, then what is outdated.
+// asError returns the worst fault: a terminal error if there is one, because a retry would encounter it again, then what may pass, then
+// what is outdated.
 func (f *faults) asError() error {
 	switch {
 	case len(f.terminal) > 0:

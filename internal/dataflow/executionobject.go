@@ -5,8 +5,8 @@ package dataflow
 
 import lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 
-// ExecutionExport returns the DataObject in which an execution collects the exports of its deploy items: an object with
-// an entry for each deploy item.
+// ExecutionExport returns the DataObject in which an execution collects the exports of its deploy items: an object with an entry per
+// deploy item.
 func ExecutionExport(owner Owner, exports map[string]any) (*lsv1alpha1.DataObject, error) {
 	own := ContextOfExecution(owner.Name)
 	owner.JobID = ""

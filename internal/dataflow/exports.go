@@ -13,13 +13,13 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// ExportInput is what the exports of an installation are made from.
+// ExportInput is the input for the exports of an installation.
 type ExportInput struct {
-	// Installation and Blueprint name them for people: garden/shop, and: blueprint "web" of component shop:1.0.0.
+	// Installation and Blueprint name them for users: garden/shop, and: blueprint "web" of component shop:1.0.0.
 	Installation, Blueprint string
 	// Definitions are the exports of the blueprint.
 	Definitions []lsv1alpha1.ExportDefinition
-	// Values are the exports that the export executions gave.
+	// Values are the exports that the export executions returned.
 	Values map[string]any
 	// Exports and Mappings are spec.exports and spec.exportDataMappings of the installation.
 	Exports  lsv1alpha1.InstallationExports
@@ -30,8 +30,7 @@ type ExportInput struct {
 
 // Exports are the exports of an installation, complete and valid.
 type Exports struct {
-	// Warnings name values that the blueprint does not declare, and declared ones that are missing though nobody asks
-	// for them.
+	// Warnings name values that the blueprint does not declare, and declared ones that are missing but not required.
 	Warnings []string
 
 	data    []boundExport
@@ -44,11 +43,11 @@ type boundExport struct {
 	target          *lsv1alpha1.Target
 }
 
-// BuildExports checks the exports of a blueprint against what it declares, applies the installation's mappings and
-// picks what the installation exports. Every export of the installation has to be there.
+// BuildExports checks the exports of a blueprint against what it declares, applies the installation's mappings and selects what the
+// installation exports. Every export of the installation must exist.
 //
-// A mapping sees each export under its name, and all of them under ExportsBinding. It may replace an export, and is not
-// held against the blueprint's schema: it is there to give the value another form.
+// A mapping sees each export under its name, and all of them under ExportsBinding. It may replace an export, and is not checked against
+// the blueprint's schema, because its purpose is to give the value another form.
 func BuildExports(in ExportInput) (*Exports, error) {
 	b := &exportBuilder{ExportInput: in, faults: &faults{operation: OperationCreateExports}}
 	values, err := b.declared()
@@ -86,7 +85,7 @@ type exportBuilder struct {
 	result Exports
 }
 
-// declared returns the values that the blueprint declares, checked. All others are dropped.
+// declared returns the values that the blueprint declares, after checking them. It drops all others.
 func (b *exportBuilder) declared() (map[string]any, error) {
 	values := map[string]any{}
 	for _, name := range sorted(maps.Keys(b.Values)) {
@@ -165,7 +164,7 @@ func (b *exportBuilder) pickTargets(available map[string]any) {
 	}
 }
 
-// pick returns the value of an export that the installation wants.
+// pick returns the value of an export that the installation requests.
 func (b *exportBuilder) pick(available map[string]any, kind, name, reference string) (any, bool) {
 	if problem := checkReference(reference); problem != "" {
 		b.faults.wrong(ReasonExportInvalid, "%s export %q cannot be stored under %q: %s", kind, name, reference, problem)
@@ -185,7 +184,7 @@ func (b *exportBuilder) pick(available map[string]any, kind, name, reference str
 	return value, ok
 }
 
-// warnAboutMissing reports what the blueprint promises and does not keep. It is no error as long as nobody asks for it.
+// warnAboutMissing reports declared exports that are missing. They are no error unless the installation exports them.
 func (b *exportBuilder) warnAboutMissing(available map[string]any) {
 	for i := range b.Definitions {
 		if _, ok := available[b.Definitions[i].Name]; !ok && len(b.faults.terminal) == 0 {
@@ -207,7 +206,7 @@ func (b *exportBuilder) warnAboutMappings() {
 // Existing are the owners of objects that exist under the names of exports.
 type Existing map[ObjectID][]metav1.OwnerReference
 
-// ExportedObjects returns which objects the exports of an installation become.
+// ExportedObjects returns the objects that the exports of an installation become.
 func ExportedObjects(scope Scope, exports lsv1alpha1.InstallationExports) []ObjectID {
 	var result []ObjectID
 	for _, export := range exports.Data {
@@ -219,9 +218,8 @@ func ExportedObjects(scope Scope, exports lsv1alpha1.InstallationExports) []Obje
 	return result
 }
 
-// Objects returns the context objects of the exports for the scope in which the installation lives. An object that
-// belongs to another installation is a terminal error; one that an earlier installation of the same name left behind is
-// removed by the garbage collector soon.
+// Objects returns the context objects of the exports for the scope of the installation. An object that belongs to another installation is
+// a terminal error; the garbage collector will soon remove one that an earlier installation of the same name left behind.
 func (e *Exports) Objects(scope Scope, owner Owner, existing Existing) (Objects, error) {
 	w := &exportWriter{
 		scope:    scope,
@@ -262,7 +260,7 @@ type exportWriter struct {
 	faults   *faults
 }
 
-// free reports whether an export may be written: no other installation owns the object, and no other export goes there.
+// free reports whether an export may be written: no other installation owns the object, and no other export has the same destination.
 func (w *exportWriter) free(kind ObjectKind, export boundExport) bool {
 	id := ObjectID{Kind: kind, Name: w.scope.ObjectName(export.reference)}
 	if other, taken := w.taken[id]; taken {
@@ -284,7 +282,7 @@ func (w *exportWriter) free(kind ObjectKind, export boundExport) bool {
 		if owner.Name == w.owner.Name {
 			w.faults.passes(
 				ReasonExportConflict,
-				"export %q cannot be written yet: %s is left over from an earlier installation of the same name and about to be removed",
+				"export %q cannot be written yet: %s is left over from an earlier installation of the same name and is being removed",
 				export.name,
 				object,
 			)

@@ -17,7 +17,7 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// exported is what the tests vary: the blueprint's exports, their values, and what the installation makes of them.
+// exported is what the tests vary: the blueprint's exports, their values, and how the installation uses them.
 type exported struct{ blueprint, values, exports, mappings string }
 
 func (e exported) build(t testing.TB) (*dataflow.Exports, error) {
@@ -147,8 +147,8 @@ func TestTargetExports(t *testing.T) {
 		"a bad key":              {`{type: ` + full + `, secretRef: {name: s, key: 1}}`, "", "secretRef.key must be a text"},
 		"bad labels":             {`{type: ` + full + `, labels: []}`, "", "labels must be an object"},
 		"a label that is number": {`{type: ` + full + `, labels: {a: 1}}`, "", `labels: the value of "a" must be a text; quote it`},
-		"a label with a space":   {`{type: ` + full + `, labels: {a: "hunter2 "}}`, "", `labels: the value of "a" is no valid label`},
-		"a bad key of a label":   {`{type: ` + full + `, labels: {"a b": x}}`, "", `labels: "a b" is no valid key`},
+		"a label with a space":   {`{type: ` + full + `, labels: {a: "hunter2 "}}`, "", `labels: the value of "a" is not a valid label`},
+		"a bad key of a label":   {`{type: ` + full + `, labels: {"a b": x}}`, "", `labels: "a b" is not a valid key`},
 		"a bad annotation":       {`{type: ` + full + `, annotations: {a: {}}}`, "", `annotations: the value of "a" must be a text; quote it`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -183,7 +183,7 @@ func TestExportsThatFail(t *testing.T) {
 		"a mapping that fails":    {exported{textAndNumber, `{text: a}`, `{}`, `{x: (( nobody ))}`}, `data mapping "x"`},
 		"a mapping that is wrong": {exported{oneCluster, `{}`, `targets: [{name: cluster, target: a}]`, `{cluster: text}`}, `export "cluster" is no target: it is not an object`},
 		"an element of a list":    {exported{textAndNumber, `{text: a}`, `data: [{name: text, dataRef: "list[0]"}]`, ``}, `data export "text" cannot be stored under "list[0]": it becomes a label`},
-		"a bad global name":       {exported{textAndNumber, `{text: a}`, `data: [{name: text, dataRef: "#My_Data"}]`, ``}, `cannot be stored under "#My_Data": behind the # stands the name of an object`},
+		"a bad global name":       {exported{textAndNumber, `{text: a}`, `data: [{name: text, dataRef: "#My_Data"}]`, ``}, `cannot be stored under "#My_Data": the part after # must be the name of an object`},
 		"an empty global name":    {exported{textAndNumber, `{text: a}`, `data: [{name: text, dataRef: "#"}]`, ``}, `cannot be stored under "#": it is empty`},
 		"an unknown type":         {exported{`[{name: x, type: targetList}]`, `{x: []}`, `{}`, ``}, `export "x" of the blueprint is neither data nor target`},
 	} {
@@ -194,7 +194,7 @@ func TestExportsThatFail(t *testing.T) {
 	}
 }
 
-func TestExportsThatNobodyMisses(t *testing.T) {
+func TestExportsThatAreMissingOrUnused(t *testing.T) {
 	e := exported{textAndNumber, `{text: hello, secret: hunter2}`, `data: [{name: text, dataRef: a}]`, `{unused: 1}`}
 	built, err := e.build(t)
 	if err != nil {

@@ -9,17 +9,17 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Facts are the objects that were found in the namespace. What was looked for and is not among them does not exist; what
-// could not be read must not come this far.
+// Facts are the objects that were found in the namespace. An object that was looked for and is not among them does not exist; a failure to
+// read must be handled before.
 type Facts struct {
 	DataObjects []*lsv1alpha1.DataObject
-	// Targets are single ones and those of lists and maps.
+	// Targets are single targets and the elements of lists and maps.
 	Targets []*lsv1alpha1.Target
 	// Secrets and ConfigMaps are contents by name.
 	Secrets, ConfigMaps map[string]map[string][]byte
 }
 
-// ConfigMapContent returns everything in a ConfigMap, text or not.
+// ConfigMapContent returns all contents of a ConfigMap, text or not.
 func ConfigMapContent(data map[string]string, binaryData map[string][]byte) map[string][]byte {
 	content := make(map[string][]byte, len(data)+len(binaryData))
 	maps.Copy(content, binaryData)

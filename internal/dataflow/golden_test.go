@@ -33,11 +33,11 @@ type goldenCase struct {
 	Secrets     map[string]map[string]string `json:"secrets,omitempty"`
 	ConfigMaps  map[string]map[string]string `json:"configMaps,omitempty"`
 
-	// Exported is what the export executions of the blueprint give.
+	// Exported are the values that the export executions of the blueprint return.
 	Exported map[string]any `json:"exported,omitempty"`
 }
 
-// goldenResult is what becomes of it. Of an error it says what a status would say.
+// goldenResult is the result. For an error, it contains what a status would report.
 type goldenResult struct {
 	Needs       *dataflow.Needs          `json:"needs,omitempty"`
 	Values      map[string]any           `json:"values,omitempty"`
@@ -90,7 +90,7 @@ func (c *goldenCase) facts() dataflow.Facts {
 	return facts
 }
 
-// validator checks with real schemas, local types included.
+// validator checks with real schemas, including local types.
 func (c *goldenCase) validator() dataflow.Validator {
 	compiler := schema.NewCompiler(schema.DefaultLimits(), schema.DefaultCacheBytes)
 	sources := schema.Sources{Draft: c.Blueprint.JSONSchemaVersion, LocalTypes: map[string][]byte{}}
@@ -154,7 +154,7 @@ func TestGoldenExports(t *testing.T) {
 	golden(t, "exports", func(c *goldenCase) goldenResult { return resultOf(c.exports()) })
 }
 
-// golden compares NAME.out.yaml with what becomes of NAME.in.yaml.
+// golden compares NAME.out.yaml with the result of NAME.in.yaml.
 func golden(t *testing.T, folder string, run func(*goldenCase) goldenResult) {
 	inputs, err := filepath.Glob(filepath.Join("testdata", folder, "*.in.yaml"))
 	if err != nil || len(inputs) == 0 {

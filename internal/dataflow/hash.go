@@ -14,14 +14,14 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// MinHashKey is the least number of bytes of a Hasher's key.
+// MinHashKey is the minimum number of bytes of a Hasher's key.
 const MinHashKey = 32
 
-// Hasher computes hashes that stand in a status. They have a key, so that nobody can guess a value by trying: passwords
-// and ports have few possibilities.
+// Hasher computes hashes for use in a status. They are keyed, so that a value cannot be guessed by trying: passwords and ports have few
+// possibilities.
 type Hasher struct{ key []byte }
 
-// NewHasher returns a hasher with a secret key. It has to be the same key for as long as hashes are to be compared.
+// NewHasher returns a hasher with a secret key. The key must stay the same for as long as hashes are compared.
 func NewHasher(key []byte) (Hasher, error) {
 	if len(key) < MinHashKey {
 		return Hasher{}, errors.New("the key for the hashes of imports is too short: it must have at least 32 random bytes")
@@ -29,15 +29,15 @@ func NewHasher(key []byte) (Hasher, error) {
 	return Hasher{key: key}, nil
 }
 
-// Hashes of imports. Equal imports have equal hashes, in whatever order maps were read.
+// Hashes are the hashes of imports. Equal imports have equal hashes, in whatever order maps were read.
 type Hashes struct {
 	// All covers all imports, ByImport each of them by name.
 	All      string
 	ByImport map[string]string
 }
 
-// Hash returns the hashes of an installation's imports: of data its value, of targets everything that a template or
-// deployer can see of them, their Secrets included.
+// Hash returns the hashes of an installation's imports: for data, of its value; for targets, of everything that a template or deployer can
+// see of them, including their Secrets.
 func (h Hasher) Hash(resolved Resolved) Hashes {
 	hashes := Hashes{ByImport: make(map[string]string, len(resolved))}
 	var all []any
@@ -49,22 +49,21 @@ func (h Hasher) Hash(resolved Resolved) Hashes {
 	return hashes
 }
 
-// Seed returns bytes that nobody can guess who does not know the key, always the same for a purpose.
+// Seed returns deterministic bytes for a purpose that cannot be guessed without the key.
 func (h Hasher) Seed(purpose string) []byte { return []byte(h.sum("seed", purpose)) }
 
-// IsHash reports whether a text was written by a Hasher. A status may hold hashes that an earlier controller of this API has
-// computed in another way: they say nothing about whether imports have changed.
+// IsHash reports whether a text was written by a Hasher. A status may contain hashes that an earlier controller of this API has computed
+// differently: they do not show whether imports have changed.
 func IsHash(text string) bool {
 	sum, err := hex.DecodeString(text)
 	return err == nil && len(sum) == sha256.Size
 }
 
-// sum hashes the JSON form of a value, in which the keys of objects are sorted. The purpose keeps the hashes of
-// different things apart.
+// sum hashes the JSON form of a value, in which object keys are sorted. The purpose separates the hashes of different things.
 func (h Hasher) sum(purpose string, value any) string {
 	text, err := json.Marshal([]any{purpose, value})
 	if err != nil {
-		// Only values that were decoded from JSON, and bytes, come here.
+		// Only values that were decoded from JSON, and bytes, get here.
 		text = []byte(purpose)
 	}
 	mac := hmac.New(sha256.New, h.key)
@@ -83,8 +82,7 @@ func (i Import) hashed() any {
 	return []any{i.Type, targets}
 }
 
-// hashed covers what makes a Target what it is, and not which object it is read from: a nested installation sees the
-// same target as its parent.
+// hashed covers the content of a Target, and not which object it is read from: a nested installation sees the same target as its parent.
 func (t Target) hashed() any {
 	return map[string]any{
 		"key":         t.Key,
@@ -97,7 +95,7 @@ func (t Target) hashed() any {
 	}
 }
 
-// config is decoded, so that spaces and the order of keys do not count.
+// config returns the decoded configuration, so that spaces and the order of keys do not matter.
 func (t Target) config() any {
 	if t.Spec.Configuration == nil {
 		return nil
@@ -109,7 +107,7 @@ func (t Target) config() any {
 	return value
 }
 
-// referredSecret is the part of the Secret that the Target refers to; nil if it is not there.
+// referredSecret returns the part of the Secret that the Target refers to; nil if it does not exist.
 func (t Target) referredSecret() any {
 	if t.Spec.SecretRef == nil || t.Secret == nil {
 		return nil

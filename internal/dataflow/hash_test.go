@@ -32,8 +32,8 @@ func TestAShortKeyIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheHashOfAnImport holds it against a second way to compute it, so that it does not change by accident: every
-// running installation would find its imports changed.
+// TestTheHashOfAnImport compares the hash with a second way to compute it, so that it does not change by accident: every running
+// installation would find its imports changed.
 func TestTheHashOfAnImport(t *testing.T) {
 	resolved := dataflow.Resolved{"x": {Name: "x", Type: lsv1alpha1.ImportTypeData, Data: map[string]any{"b": int64(1), "a": "z"}}}
 	mac := hmac.New(sha256.New, bytes.Repeat([]byte("k"), 32))
@@ -97,7 +97,7 @@ func TestWhatChangesAHash(t *testing.T) {
 			f.Targets[0].ManagedFields = []metav1.ManagedFieldsEntry{{}}
 			f.Targets[0].ResourceVersion = "9"
 		}, ""},
-		"an object nobody imports": {func(f *dataflow.Facts) { f.Targets = append(f.Targets, cluster(t, "asia")) }, ""},
+		"an object that is not imported": {func(f *dataflow.Facts) { f.Targets = append(f.Targets, cluster(t, "asia")) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hashes := h.Hash(hashable(t, c.change))
@@ -137,7 +137,7 @@ func TestEqualValuesUnderOtherNames(t *testing.T) {
 	}
 }
 
-func TestHashesOfEarlierControllersAreTold(t *testing.T) {
+func TestHashesOfEarlierControllersAreRecognised(t *testing.T) {
 	for text, want := range map[string]bool{
 		hasher(t, "k").Hash(hashable(t, nil)).All: true,
 		"": false,

@@ -9,14 +9,14 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Objects returns the context objects of the imports for the scope that the installation opens. Data is taken from
-// Values, to which import executions may have added by then; targets are copies of those that were imported.
+// Objects returns the context objects of the imports for the scope that the installation opens. It takes data from Values, to which import
+// executions may have added by then; targets are copies of the imported ones.
 func (i *Imports) Objects(owner Owner) (Objects, error) {
 	faults := &faults{operation: OperationCreateImports}
 	var objects Objects
 	for _, bound := range i.bound {
 		if IsGlobal(bound.name) {
-			faults.wrong(ReasonImportInvalid, "blueprint import %q cannot be stored: a name must not begin with #", bound.name)
+			faults.wrong(ReasonImportInvalid, "blueprint import %q cannot be stored: a name must not start with #", bound.name)
 			continue
 		}
 		if problem := checkReference(bound.name); problem != "" {

@@ -11,15 +11,15 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// Mapper evaluates one spiff template, which is JSON, to plain JSON. The bindings are what the template sees beside itself;
-// they must not be changed. Its errors must not contain values.
+// Mapper evaluates one spiff template, which is JSON, to plain JSON. The bindings are what the template sees besides itself; a Mapper must
+// not change them. Its errors must not contain values.
 type Mapper func(template lsv1alpha1.AnyJSON, bindings map[string]any) (any, error)
 
-// ExportsBinding is the name under which export mappings see all exports, those included whose names are no identifiers.
+// ExportsBinding is the name under which export mappings see all exports, including those whose names are not identifiers.
 const ExportsBinding = "exports"
 
-// mapEach evaluates each mapping on its own, over the same bindings: a mapping sees the data and not the results of
-// other mappings, so that one may have the name of what it reads.
+// mapEach evaluates each mapping separately, over the same bindings: a mapping sees the data and not the results of other mappings, so
+// that it may have the same name as its input.
 func mapEach(operation string, mappings map[string]lsv1alpha1.AnyJSON, bindings map[string]any, evaluate Mapper) (map[string]any, error) {
 	result := make(map[string]any, len(mappings))
 	for _, name := range sorted(maps.Keys(mappings)) {
@@ -40,7 +40,7 @@ func mapOne(mapping lsv1alpha1.AnyJSON, bindings map[string]any, evaluate Mapper
 	return normal(value)
 }
 
-// mappingError makes every error of a mapping terminal: the same template over the same data fails again.
+// mappingError makes every error of a mapping terminal: the same template fails again with the same data.
 func mappingError(operation, name string, err error) error {
 	details := failure.Details{
 		Operation: operation,

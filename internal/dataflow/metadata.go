@@ -15,15 +15,15 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Run is what an installation writes objects for: a job, or an update in the continuous flow.
+// Run is the cause of an installation's writes: a job, or an update in the continuous flow.
 type Run struct {
-	// Version tells what it writes from what others have written: the ID of the job, or the version of the update.
+	// Version distinguishes what the run writes from other objects: the ID of the job, or the version of the update.
 	Version string
-	// Flow is the one that it is of. What is below follows it too, whatever the spec wants for later.
+	// Flow is the flow of the run. What is below follows it too, whatever the spec requests for later.
 	Flow lsv1alpha1.Flow
 }
 
-// Owner is who writes context objects, and for which run.
+// Owner is the writer of context objects, and the run that it writes them for.
 type Owner struct {
 	Namespace, Name string
 	UID             types.UID
@@ -31,25 +31,25 @@ type Owner struct {
 	JobID string
 }
 
-// Objects are context objects to be written. Their names, labels and contents are final; what else an existing object
-// has is to be kept, except for labels and annotations of this API that are not given here.
+// Objects are context objects to write. Their names, labels and contents are final; everything else that an existing object has must be
+// kept, except for labels and annotations of this API that are not given here.
 type Objects struct {
 	DataObjects []*lsv1alpha1.DataObject
 	Targets     []*lsv1alpha1.Target
 }
 
-// mark is what the labels of a context object say.
+// mark is the content of a context object's labels.
 type mark struct {
 	owner Owner
 	// kind is the kind of the owner.
 	kind string
-	// context is the scope in which the object lives, source who wrote it.
+	// context is the scope of the object, source its writer.
 	context, source string
 	// sourceType is import, export, or empty for what an execution collects.
 	sourceType string
-	// reference is what the object is called within the scope.
+	// reference is the name of the object within the scope.
 	reference string
-	// index and key place a target within a list or map.
+	// index and key locate a target within a list or map.
 	index, key string
 }
 
@@ -66,8 +66,7 @@ func importMark(owner Owner, name string) mark {
 	}
 }
 
-// exportMark marks an export of an installation in the scope in which it lives, or in the root scope if the reference
-// is global.
+// exportMark marks an export of an installation in the scope of the installation, or in the root scope if the reference is global.
 func exportMark(owner Owner, scope Scope, reference string) mark {
 	m := mark{
 		owner:      owner,
@@ -111,7 +110,7 @@ func (m mark) objectMeta(name string, hash string) metav1.ObjectMeta {
 	}
 }
 
-// keyLabel is the reference as a label: a # cannot be part of one.
+// keyLabel returns the reference in the form of a label, which cannot contain a #.
 func keyLabel(reference string) string {
 	if IsGlobal(reference) {
 		return reference[len(globalPrefix):]
@@ -157,8 +156,8 @@ func merged(base, over map[string]string) map[string]string {
 	return result
 }
 
-// hashedContent is the part of a Target that the hash annotation covers: its configuration as it is written, or the
-// reference to its Secret.
+// hashedContent returns the part of a Target that the hash annotation covers: its configuration as it is written, or the reference to its
+// Secret.
 func hashedContent(spec lsv1alpha1.TargetSpec) []byte {
 	switch {
 	case spec.Configuration != nil:
@@ -172,7 +171,7 @@ func hashedContent(spec lsv1alpha1.TargetSpec) []byte {
 	return nil
 }
 
-// contentHash is the value of the hash annotation. It needs no key: whoever reads the annotation reads the content.
+// contentHash returns the value of the hash annotation. It needs no key: users who can read the annotation can read the content.
 func contentHash(content []byte) string {
 	sum := sha1.Sum(content)
 	return hex.EncodeToString(sum[:])

@@ -15,16 +15,16 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// globalPrefix marks a reference to the object of that very name.
+// globalPrefix marks a reference to the object with exactly this name.
 const globalPrefix = "#"
 
-// plainName is what the API has always taken for a name that needs no hash. It is wider than what Kubernetes accepts:
-// two dots may follow each other.
+// plainName matches what the API has always accepted as a name that needs no hash. It accepts more than Kubernetes does: two dots may
+// follow each other.
 var plainName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
 
 var lowerCase = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// ObjectName returns the name of the DataObject or Target that a reference means in a context.
+// ObjectName returns the name of the DataObject or Target that a reference denotes in a context.
 func ObjectName(context, reference string) string {
 	if name, global := strings.CutPrefix(reference, globalPrefix); global {
 		return name
@@ -47,7 +47,7 @@ func IndexedReference(list string, index int) string { return fmt.Sprintf("%s[%d
 // KeyedReference refers to a target of a map.
 func KeyedReference(targetMap, key string) string { return targetMap + "[" + key + "]" }
 
-// SplitElement takes apart a reference to a target of a list or map. It returns false for all other references.
+// SplitElement splits a reference to a target of a list or map. It returns false for all other references.
 func SplitElement(reference string) (name, key string, ok bool) {
 	before, rest, found := strings.Cut(reference, "[")
 	key, closed := strings.CutSuffix(rest, "]")
@@ -58,22 +58,22 @@ func SplitElement(reference string) (name, key string, ok bool) {
 	return before, key, true
 }
 
-// IsGlobal reports whether a reference means the object of that very name, whatever the scope.
+// IsGlobal reports whether a reference denotes the object with exactly this name, whatever the scope.
 func IsGlobal(reference string) bool { return strings.HasPrefix(reference, globalPrefix) }
 
-// ContextOf returns the context that an installation opens. It is also how labels name the installation as a source.
+// ContextOf returns the context that an installation opens. Labels also use it to name the installation as a source.
 func ContextOf(installation string) string { return lsv1alpha1.InstallationPrefix + installation }
 
-// ContextOfExecution returns how labels name an execution.
+// ContextOfExecution returns the name of an execution in labels.
 func ContextOfExecution(execution string) string { return lsv1alpha1.ExecutionPrefix + execution }
 
-// InstallationOf returns the installation that a label names, if it names one.
+// InstallationOf returns the installation that a label names, and whether it names one.
 func InstallationOf(label string) (string, bool) {
 	return strings.CutPrefix(label, lsv1alpha1.InstallationPrefix)
 }
 
-// checkReference returns what keeps a reference from being exported to, or an import name from being stored: the name
-// becomes the value of a label, and for global references the name of an object.
+// checkReference returns why a reference cannot be exported to, or why an import name cannot be stored: the name becomes the value of a
+// label, and for global references the name of an object.
 func checkReference(reference string) string {
 	name, global := strings.CutPrefix(reference, globalPrefix)
 	if name == "" {
@@ -83,7 +83,7 @@ func checkReference(reference string) string {
 		return "it becomes a label: use at most 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit"
 	}
 	if global && len(validation.IsDNS1123Subdomain(name)) > 0 {
-		return "behind the # stands the name of an object: use lower-case letters, digits, '-' and '.', and begin and end with a letter or digit"
+		return "the part after # must be the name of an object: use lower-case letters, digits, '-' and '.', and begin and end with a letter or digit"
 	}
 	return ""
 }

@@ -14,7 +14,7 @@ import (
 	"espalier.dev/internal/dataflow"
 )
 
-// The pairs were computed by other means than this package: sha1 and base32 of common tools.
+// The pairs were computed independently of this package, with the common tools sha1 and base32.
 func TestNamesAreThoseThatUsersHave(t *testing.T) {
 	for name, c := range map[string]struct{ context, reference, want string }{
 		"a plain name at the root":             {"", "my-data", "my-data"},
@@ -38,7 +38,7 @@ func TestNamesAreThoseThatUsersHave(t *testing.T) {
 	}
 }
 
-// hashed is the rule for names, written down a second time.
+// hashed implements the rule for names a second time.
 func hashed(text string) string {
 	sum := sha1.Sum([]byte(text))
 	return strings.ToLower(strings.TrimRight(base32.StdEncoding.EncodeToString(sum[:]), "="))

@@ -35,7 +35,7 @@ func TestContextObjectsOfImports(t *testing.T) {
 		const prefix = "data.landscaper.gardener.cloud/"
 		return `{` + prefix + `context: Inst.app, ` + prefix + `source: Inst.app, ` + prefix + `sourceType: import, ` + prefix + `jobid: job-2, ` + prefix + `key: ` + key + more + `}`
 	}
-	// The hashes are sha1sum of the indented JSON of the data, and of the config as it is written.
+	// The hashes are the sha1sum of the indented JSON of the data, and of the config as it is written.
 	expectYAML(t, "data objects", objects.DataObjects, `
 - apiVersion: landscaper.gardener.cloud/v1alpha1
   kind: DataObject
@@ -156,7 +156,7 @@ func TestCopiesOfTargetsKeepTheirMetadata(t *testing.T) {
 
 func TestNamesThatCannotBeStored(t *testing.T) {
 	for name, want := range map[string]string{
-		"#config":               `blueprint import "#config" cannot be stored: a name must not begin with #`,
+		"#config":               `blueprint import "#config" cannot be stored: a name must not start with #`,
 		"my config":             `blueprint import "my config" cannot be stored under its name: it becomes a label`,
 		strings.Repeat("x", 64): `cannot be stored under its name: it becomes a label: use at most 63 letters`,
 		"x[0]":                  `blueprint import "x[0]" cannot be stored under its name: it becomes a label`,

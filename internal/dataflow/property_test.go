@@ -18,8 +18,8 @@ import (
 
 const canary = "s3cr3tcanary"
 
-// FuzzContent reads arbitrary bytes as Secrets, ConfigMaps and DataObjects. Whatever can be read is plain JSON and
-// survives the way through an object; whatever cannot does not show up in the error.
+// FuzzContent reads arbitrary bytes as Secrets, ConfigMaps and DataObjects. Whatever can be read is plain JSON and survives a round trip
+// through an object; whatever cannot does not appear in the error.
 func FuzzContent(f *testing.F) {
 	for _, seed := range []string{
 		"text", "3", "3.0", "1e3", "{a: 1}", `{"a":[1,{"b":null}]}`, "a: b: c", "- 1\n- x", "", "9007199254740993", "1e999", "&a [*a]", "!!binary aGk=",
@@ -59,7 +59,7 @@ func FuzzContent(f *testing.F) {
 	})
 }
 
-// checkQuiet makes sure that an error is terminal and repeats none of the words in the text.
+// checkQuiet checks that an error is terminal and repeats none of the words in the text.
 func checkQuiet(t *testing.T, err error, text []byte) {
 	t.Helper()
 	if err == nil {
@@ -106,8 +106,8 @@ func checkRoundTrip(t *testing.T, resolved dataflow.Resolved) {
 	}
 }
 
-// FuzzMappings gives mappings of any shape to any data. A mapping without an expression is a constant; an import without
-// a mapping is passed on; the order in which things are looked at does not matter.
+// FuzzMappings applies mappings of any shape to any data. A mapping without an expression is a constant; an import without a mapping is
+// passed on; the order of evaluation does not matter.
 func FuzzMappings(f *testing.F) {
 	for _, seed := range [][2]string{
 		{`{"a":1}`, `{"x":"(( a ))"}`}, {`{"a":{"b":[1]}}`, `{"a":"(( a.b ))","c":[1,"(( a ))"]}`}, {`{}`, `{}`}, {`{"x":1}`, `{"x":{"x":"(( x ))"}}`},
@@ -179,7 +179,7 @@ func compact(t *testing.T, text lsv1alpha1.AnyJSON) string {
 	return asJSON(t, resolved["x"].Data)
 }
 
-// FuzzTargetExport reads any value as an exported target. What is accepted has exactly the configuration that was given.
+// FuzzTargetExport reads any value as an exported target. An accepted target has exactly the given configuration.
 func FuzzTargetExport(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"a/b","config":{"x":1}}`, `{"type":"a","secretRef":{"name":"s","key":"k"}}`, `{"type":"a","labels":{"k":"v"},"annotations":{"a":"b"}}`,
@@ -221,7 +221,7 @@ func FuzzTargetExport(f *testing.F) {
 	})
 }
 
-// TestSecretsStayOutOfErrors sends a secret through everything that can go wrong with it, with real schemas.
+// TestSecretsStayOutOfErrors triggers every error that can involve a secret, with real schemas.
 func TestSecretsStayOutOfErrors(t *testing.T) {
 	compiler := schema.NewCompiler(schema.DefaultLimits(), schema.DefaultCacheBytes)
 	validate := func(what string, text lsv1alpha1.AnyJSON, value any) error {

@@ -13,31 +13,31 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Import is what an import of an installation turned out to be.
+// Import is the result of resolving an import of an installation.
 type Import struct {
 	Name string
 	Type lsv1alpha1.ImportType
 	// Data is the value of a data import.
 	Data any
-	// Targets are the targets of all other imports: one, those of a list in their order, or those of a map by key.
+	// Targets are the targets of all other imports: one, those of a list in order, or those of a map by key.
 	Targets []Target
-	// Exporters are the installations that exported the objects, as far as any did.
+	// Exporters are the installations that exported the objects, if any.
 	Exporters []string
 }
 
-// Target is a Target with all that it leads to.
+// Target is a Target with everything that it refers to.
 type Target struct {
 	*lsv1alpha1.Target
 	// Key is the key within a target map.
 	Key string
-	// Secret is the content of the Secret that it refers to; nil if it refers to none or that does not exist.
+	// Secret is the content of the Secret that it refers to; nil if it refers to none or the Secret does not exist.
 	Secret map[string][]byte
 }
 
 // Resolved are the imports of an installation, found and read, by name.
 type Resolved map[string]Import
 
-// Resolve finds the imports of an installation. Everything that is missing or wrong is reported at once.
+// Resolve finds the imports of an installation. It reports everything that is missing or wrong at once.
 func Resolve(scope Scope, imports lsv1alpha1.InstallationImports, facts Facts) (Resolved, error) {
 	r := &resolver{scope: scope, facts: newIndex(facts), faults: &faults{operation: OperationResolveImports}}
 	resolved := Resolved{}
@@ -63,7 +63,7 @@ type resolver struct {
 
 func (r *resolver) name(name string, taken Resolved) {
 	if _, twice := taken[name]; twice {
-		r.faults.wrong(ReasonImportInvalid, "import %q is declared twice in spec.imports: give each import a name of its own", name)
+		r.faults.wrong(ReasonImportInvalid, "import %q is declared twice in spec.imports: give each import a unique name", name)
 	}
 }
 
@@ -130,11 +130,11 @@ func (r *resolver) content(name string, source content) any {
 	return value
 }
 
-// absent reports an object that does not exist, and who could provide it.
+// absent reports an object that does not exist, and which installation could provide it.
 func (r *resolver) absent(name string, kind ObjectKind, reference string) {
 	help := "create it, or let another installation export it"
 	if !r.scope.IsRoot() && !IsGlobal(reference) {
-		help = "the parent has to import it, or a sibling to export it"
+		help = "the parent must import it, or a sibling export it"
 	}
 	if list, _, ok := SplitElement(reference); ok {
 		help = fmt.Sprintf("check that the parent's import %q has that element", list)
@@ -142,8 +142,8 @@ func (r *resolver) absent(name string, kind ObjectKind, reference string) {
 	r.faults.absent("import %q: %s does not exist: %s", name, r.scope.describe(kind, reference), help)
 }
 
-// current reports whether an object is of the job that it has to be of. Another one means that the cache lags behind: the
-// exporter has finished before anybody asks.
+// current reports whether an object belongs to the required job. Another job means that the cache lags behind: the exporter has always
+// finished before its exports are read.
 func (r *resolver) current(name string, kind ObjectKind, reference string, labels map[string]string) bool {
 	want := r.scope.expectedJob(kind, reference)
 	if want == "" || labels[lsv1alpha1.DataObjectJobIDLabel] == want {
@@ -195,7 +195,7 @@ func (r *resolver) targets(target lsv1alpha1.TargetImport) Import {
 	return result
 }
 
-// named finds Targets by reference. With keys they are the entries of a map.
+// named finds Targets by reference. If keys are given, they are the entries of a map.
 func (r *resolver) named(name string, references, keys []string) []Target {
 	result := make([]Target, 0, len(references))
 	for i, reference := range references {
@@ -232,7 +232,7 @@ func (r *resolver) elements(name, field, reference string) []*lsv1alpha1.Target 
 	if r.scope.IsRoot() {
 		r.faults.wrong(
 			ReasonImportInvalid,
-			"import %q: %s takes over what a parent imports, and a root installation has no parent: name the targets instead",
+			"import %q: %s takes over what a parent imports, and a root installation has no parent: list the targets instead",
 			name,
 			field,
 		)
@@ -257,8 +257,7 @@ func hasLabels(labels, wanted map[string]string) bool {
 	return true
 }
 
-// list returns the targets of a list in their order. The order in which the API server returns them is that of their
-// names, which are hashes.
+// list returns the targets of a list in order. The API server sorts them by name, and the names are hashes.
 func (r *resolver) list(name, reference string) []Target {
 	byIndex := map[int]Target{}
 	for _, target := range r.elements(name, "targetListRef", reference) {
@@ -266,7 +265,7 @@ func (r *resolver) list(name, reference string) []Target {
 		if err != nil || position < 0 {
 			r.faults.wrong(
 				ReasonImportInvalid,
-				"import %q: targetListRef %q is no target list in the scope of installation %q",
+				"import %q: targetListRef %q is not a target list in the scope of installation %q",
 				name,
 				reference,
 				r.scope.Parent,
@@ -294,7 +293,7 @@ func (r *resolver) targetMap(name, reference string) []Target {
 		if !ok {
 			r.faults.wrong(
 				ReasonImportInvalid,
-				"import %q: targetMapRef %q is no target map in the scope of installation %q",
+				"import %q: targetMapRef %q is not a target map in the scope of installation %q",
 				name,
 				reference,
 				r.scope.Parent,

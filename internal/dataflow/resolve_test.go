@@ -203,7 +203,7 @@ func TestMissingImportsAreRetriedAndNamed(t *testing.T) {
 	}{
 		"a DataObject": {root, `data: [{name: x, dataRef: a}]`, `import "x": DataObject garden/a does not exist: create it, or let another installation export it`},
 		"with a hash":  {root, `data: [{name: x, dataRef: A}]`, `import "x": DataObject garden/` + hashed("/A") + ` (for "A") does not exist: create it, or let another installation export it`},
-		"in a scope":   {nested, `data: [{name: x, dataRef: a}]`, `import "x": DataObject garden/` + hashed("Inst.tree/a") + ` (for "a" in the scope of installation "tree") does not exist: the parent has to import it, or a sibling to export it`},
+		"in a scope":   {nested, `data: [{name: x, dataRef: a}]`, `import "x": DataObject garden/` + hashed("Inst.tree/a") + ` (for "a" in the scope of installation "tree") does not exist: the parent must import it, or a sibling export it`},
 		"a global one": {nested, `data: [{name: x, dataRef: "#a"}]`, `import "x": DataObject garden/a does not exist: create it, or let another installation export it`},
 		"a Target":     {root, `targets: [{name: x, target: a}]`, `import "x": Target garden/a does not exist`},
 		"an element":   {nested, `targets: [{name: x, target: "clusters[7]"}]`, `does not exist: check that the parent's import "clusters" has that element`},
@@ -250,10 +250,10 @@ func TestImportsThatCannotBe(t *testing.T) {
 		"one of all not YAML":    {root, `data: [{name: x, secretRef: {name: login}}]`, `import "x": Secret garden/login: key "user": it is not valid YAML`},
 		"not JSON":               {root, `data: [{name: x, dataRef: garbage}]`, `import "x": DataObject garden/garbage cannot be read: it is not valid JSON`},
 		"a config that is none":  {root, `targets: [{name: x, target: broken}]`, `import "x": the config of Target garden/broken is not valid JSON`},
-		"a list without parent":  {root, `targets: [{name: x, targetListRef: a}]`, `import "x": targetListRef takes over what a parent imports, and a root installation has no parent: name the targets instead`},
+		"a list without parent":  {root, `targets: [{name: x, targetListRef: a}]`, `import "x": targetListRef takes over what a parent imports, and a root installation has no parent: list the targets instead`},
 		"a map without parent":   {root, `targets: [{name: x, targetMapRef: a}]`, `import "x": targetMapRef takes over what a parent imports`},
-		"a map taken for a list": {nested, `targets: [{name: x, targetListRef: regions}]`, `import "x": targetListRef "regions" is no target list in the scope of installation "tree"`},
-		"a list taken for a map": {nested, `targets: [{name: x, targetMapRef: clusters}]`, `import "x": targetMapRef "clusters" is no target map in the scope of installation "tree"`},
+		"a map taken for a list": {nested, `targets: [{name: x, targetListRef: regions}]`, `import "x": targetListRef "regions" is not a target list in the scope of installation "tree"`},
+		"a list taken for a map": {nested, `targets: [{name: x, targetMapRef: clusters}]`, `import "x": targetMapRef "clusters" is not a target map in the scope of installation "tree"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := dataflow.Resolve(c.scope, imports(t, c.given), facts)

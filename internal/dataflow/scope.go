@@ -11,17 +11,16 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Scope is where an installation lives.
+// Scope is where an installation belongs.
 type Scope struct {
 	Namespace string
 	// Parent is the name of the installation that opens the scope; empty for the root scope.
 	Parent string
-	// JobID, in a nested scope, is the job that every object of the scope has to be of. Empty accepts every object, which
-	// suits the continuous flow.
+	// JobID is, in a nested scope, the job that every object of the scope must belong to. Empty accepts every object, as in the continuous
+	// flow.
 	JobID string
-	// Exported says, in the root scope and where JobID is empty, which mark an object has to have that a sibling exports: the
-	// last job of that sibling, or the version of its last update in the continuous flow. Objects that are not listed are
-	// taken as they are.
+	// Exported is, in the root scope and where JobID is empty, the mark that each object exported by a sibling must have: the last job of
+	// that sibling, or the version of its last update in the continuous flow. Objects that are not listed are accepted as they are.
 	Exported map[ObjectID]string
 }
 
@@ -34,7 +33,7 @@ type ObjectID struct {
 // ObjectKind is the kind of an object that holds an import or export.
 type ObjectKind string
 
-// Kinds of objects that hold imports and exports.
+// These are the kinds of objects that hold imports and exports.
 const (
 	KindDataObject ObjectKind = "DataObject"
 	KindTarget     ObjectKind = "Target"
@@ -53,10 +52,10 @@ func (s Scope) Context() string {
 	return ContextOf(s.Parent)
 }
 
-// ObjectName returns the name of the object that a reference means in the scope.
+// ObjectName returns the name of the object that a reference denotes in the scope.
 func (s Scope) ObjectName(reference string) string { return ObjectName(s.Context(), reference) }
 
-// expectedJob returns the job that an object has to be of; empty accepts every job.
+// expectedJob returns the job that an object must belong to; empty accepts every job.
 func (s Scope) expectedJob(kind ObjectKind, reference string) string {
 	if s.JobID == "" || s.IsRoot() || IsGlobal(reference) {
 		return s.Exported[ObjectID{Kind: kind, Name: s.ObjectName(reference)}]
@@ -64,7 +63,7 @@ func (s Scope) expectedJob(kind ObjectKind, reference string) string {
 	return s.JobID
 }
 
-// ElementLabels select the targets of a list or map that the parent imports.
+// ElementLabels returns labels that select the targets of a list or map that the parent imports.
 func (s Scope) ElementLabels(reference string) map[string]string {
 	labels := map[string]string{
 		lsv1alpha1.DataObjectContextLabel:    s.Context(),
@@ -77,7 +76,7 @@ func (s Scope) ElementLabels(reference string) map[string]string {
 	return labels
 }
 
-// describe names an object the way a user can find it.
+// describe names an object so that a user can find it.
 func (s Scope) describe(kind ObjectKind, reference string) string {
 	name := s.ObjectName(reference)
 	if s.IsRoot() || IsGlobal(reference) {
@@ -89,15 +88,15 @@ func (s Scope) describe(kind ObjectKind, reference string) string {
 	return fmt.Sprintf("%s %s/%s (for %q in the scope of installation %q)", kind, s.Namespace, name, reference, s.Parent)
 }
 
-// Needs is what has to be read before imports can be resolved: names of objects in the namespace.
+// Needs is what must be read before imports can be resolved: names of objects in the namespace.
 type Needs struct {
 	DataObjects, Targets, Secrets, ConfigMaps []string
 	// Elements are references to lists and maps of targets that the parent imports. ElementLabels select their targets.
 	Elements []string
 }
 
-// NeedsOf returns what the imports of an installation mean. Secrets that Targets refer to come on top; SecretsOf names
-// them.
+// NeedsOf returns the objects that the imports of an installation denote. Secrets that Targets refer to are needed in addition; SecretsOf
+// names them.
 func NeedsOf(scope Scope, imports lsv1alpha1.InstallationImports) Needs {
 	needs := map[ObjectKind]map[string]bool{KindDataObject: {}, KindTarget: {}, KindSecret: {}, KindConfigMap: {}}
 	elements := map[string]bool{}

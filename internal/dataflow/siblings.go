@@ -15,27 +15,27 @@ import (
 	"espalier.dev/internal/graph"
 )
 
-// Sibling is an installation, or one that is about to be created, as its siblings see it.
+// Sibling is an existing or planned installation, as its siblings see it.
 type Sibling struct {
 	Name    string
 	Imports lsv1alpha1.InstallationImports
 	Exports lsv1alpha1.InstallationExports
 }
 
-// Siblings are the installations of one scope and who depends on whom: an installation depends on those that export
-// what it imports. References are compared by the object that they mean.
+// Siblings are the installations of one scope and their dependencies: an installation depends on those that export what it imports.
+// References are compared by the object that they denote.
 type Siblings struct {
 	scope     Scope
 	exporters map[ObjectID][]string
 	exports   map[string][]ObjectID
 	imports   map[string][]ObjectID
-	// labels are what users call the objects.
+	// labels are the users' names for the objects.
 	labels map[ObjectID]string
 	graph  *graph.Graph
 }
 
-// NewSiblings relates the installations of a scope. Only a name that occurs twice is an error; ask Check about the
-// rest, which among root installations concerns those that are part of it and not their neighbours.
+// NewSiblings relates the installations of a scope. It only returns an error for duplicate names; Check detects all other problems, which
+// among root installations concern those involved and not their neighbours.
 func NewSiblings(scope Scope, siblings []Sibling) (*Siblings, error) {
 	ordered := slices.SortedFunc(slices.Values(siblings), func(a, b Sibling) int { return cmp.Compare(a.Name, b.Name) })
 	s := &Siblings{
@@ -79,8 +79,7 @@ func (s *Siblings) addExports(sibling Sibling) {
 	}
 }
 
-// importsOf returns the objects that a sibling imports and that another may export. Lists and maps as a whole come from
-// the parent.
+// importsOf returns the objects that a sibling imports and that another one may export. Lists and maps as a whole come from the parent.
 func (s *Siblings) importsOf(sibling Sibling) []ObjectID {
 	var result []ObjectID
 	for _, data := range sibling.Imports.Data {
@@ -106,11 +105,11 @@ func (s *Siblings) Successors(name string) []string { return s.graph.Dependants(
 // Graph returns the relation as a graph.
 func (s *Siblings) Graph() *graph.Graph { return s.graph }
 
-// Exporters returns which siblings export an object.
+// Exporters returns the siblings that export an object.
 func (s *Siblings) Exporters(id ObjectID) []string { return slices.Clone(s.exporters[id]) }
 
-// ExpectedJobs returns, for Scope.Exported, of which job each object has to be that a sibling exports. jobOf returns the
-// last job of a sibling; with an empty one its objects are taken as they are.
+// ExpectedJobs returns, for Scope.Exported, the job that each object exported by a sibling must belong to. jobOf returns the last job of a
+// sibling; if it is empty, the sibling's objects are accepted as they are.
 func (s *Siblings) ExpectedJobs(jobOf func(sibling string) string) map[ObjectID]string {
 	result := map[ObjectID]string{}
 	for id, exporters := range s.exporters {
@@ -124,8 +123,8 @@ func (s *Siblings) ExpectedJobs(jobOf func(sibling string) string) map[ObjectID]
 	return result
 }
 
-// Check returns a terminal error if the named installation depends on itself, however indirectly, or exports what
-// another one exports as well.
+// Check returns a terminal error if the named installation depends on itself, directly or indirectly, or exports what another one also
+// exports.
 func (s *Siblings) Check(name string) error {
 	if cycle := s.graph.CycleThrough(name); cycle != nil {
 		return s.cycleError(cycle)
@@ -133,8 +132,8 @@ func (s *Siblings) Check(name string) error {
 	return s.duplicates(s.exports[name])
 }
 
-// CheckAll returns a terminal error if any installation depends on itself, or two export the same. It suits the nested
-// installations of one blueprint, which come from one hand.
+// CheckAll returns a terminal error if any installation depends on itself, or two export the same. It suits the nested installations of
+// one blueprint, which have the same author.
 func (s *Siblings) CheckAll() error {
 	if cycle := s.graph.Cycle(); cycle != nil {
 		return s.cycleError(cycle)

@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// StateKind says to which executions of a blueprint a state belongs.
+// StateKind says which executions of a blueprint a state belongs to.
 type StateKind string
 
-// Kinds of executions that keep a state. Their values are part of the names of the Secrets.
+// These are the kinds of executions that keep a state. Their values are part of the names of the Secrets.
 const (
 	StateDeploy          StateKind = "deploy"
 	StateSubinstallation StateKind = "subinst"
@@ -21,16 +21,16 @@ const (
 // StateSecretKey is the key of a state in its Secret.
 const StateSecretKey = "config"
 
-// StateSecret returns the name of the Secret that holds the state of an executor.
+// StateSecret returns the name of the Secret with the state of an executor.
 func StateSecret(installation string, kind StateKind, executor string) string {
 	return hashedName(installation + "/" + string(kind) + executor)
 }
 
-// AnswersSecret returns the name of the Secret that holds what clusters have answered to templates of an installation, under
-// StateSecretKey. No state has it: the kinds of states have other names.
+// AnswersSecret returns the name of the Secret with what clusters have answered to templates of an installation, under StateSecretKey. No
+// state uses this name, because kinds of states have other names.
 func AnswersSecret(installation string) string { return hashedName(installation + "/answers") }
 
-// AnswersIn returns the kubeconfigs among the answers that such a Secret holds.
+// AnswersIn returns the kubeconfigs among the answers in such a Secret.
 func AnswersIn(data map[string][]byte) []string {
 	var stored struct {
 		Answers []struct {
@@ -47,13 +47,13 @@ func AnswersIn(data map[string][]byte) []string {
 	return kubeconfigs
 }
 
-// OlderStateSecret returns where older controllers kept the state of an executor, if that is another Secret than
-// StateSecret. It is read when StateSecret does not exist, and never written.
+// OlderStateSecret returns where older controllers kept the state of an executor, if that is another Secret than StateSecret. It is read
+// when StateSecret does not exist, and never written.
 //
-// Older controllers kept the states of deploy and subinstallation executors under the same names. So an executor for
-// subinstallations finds its old state under the name of a deploy executor, unless the blueprint has a deploy executor
-// of the same name: deploy executors ran last, and what is stored there is theirs. Once the state is stored under the
-// new name, the old Secret of an executor for subinstallations is of no use to anyone and can be deleted.
+// Older controllers kept the states of deploy and subinstallation executors under the same names. So an executor for subinstallations
+// finds its old state under the name of a deploy executor, unless the blueprint has a deploy executor of the same name: deploy executors
+// ran last, and what is stored there is theirs. Once the state is stored under the new name, the old Secret of an executor for
+// subinstallations is unused and can be deleted.
 func OlderStateSecret(installation string, kind StateKind, executor string, deployExecutors []string) (string, bool) {
 	if kind != StateSubinstallation || slices.Contains(deployExecutors, executor) {
 		return "", false

@@ -15,8 +15,8 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// MaxTemplateName is the number of characters that the name of a nested installation may have. The name of its object is
-// longer by six, and stands in labels behind a prefix.
+// MaxTemplateName is the maximum number of characters in the name of a nested installation. The name of its object is six characters
+// longer, and labels contain it behind a prefix.
 const MaxTemplateName = 52
 
 // parentImports are the imports of a blueprint by name, conditional ones included.
@@ -42,7 +42,7 @@ func (p *parentImports) add(definitions []lsv1alpha1.ImportDefinition, condition
 	}
 }
 
-// lacks reports whether a reference means an import of the parent, or an element of one, that has no value and needs none.
+// lacks reports whether a reference denotes an import of the parent, or an element of one, that has no value and needs none.
 func (p *parentImports) lacks(reference string) bool {
 	name := reference
 	if list, _, ok := SplitElement(reference); ok {
@@ -51,7 +51,7 @@ func (p *parentImports) lacks(reference string) bool {
 	return p.optional[name] && !p.satisfied(name)
 }
 
-// provides returns the type of an import of the parent that has a value; empty if there is none.
+// provides returns the type of an import of the parent that has a value; empty if it has none.
 func (p *parentImports) provides(name string) lsv1alpha1.ImportType {
 	if !p.satisfied(name) {
 		return ""
@@ -59,9 +59,9 @@ func (p *parentImports) provides(name string) lsv1alpha1.ImportType {
 	return p.kinds[name]
 }
 
-// DropUnsatisfied returns the nested installations of a blueprint without those of their imports that are bound to an
-// import of the parent that has no value and needs none. Imports of lists and maps of targets go as a whole. What a
-// nested blueprint requires nevertheless, it will miss.
+// DropUnsatisfied returns the nested installations of a blueprint, without those of their imports that are bound to an import of the
+// parent that has no value and needs none. It drops imports of lists and maps of targets as a whole. What a nested blueprint nevertheless
+// requires will be reported as missing there.
 func DropUnsatisfied(
 	templates []lsv1alpha1.InstallationTemplate,
 	definitions []lsv1alpha1.ImportDefinition,
@@ -86,9 +86,9 @@ func DropUnsatisfied(
 	return result
 }
 
-// ValidateSubinstallations checks the nested installations that a blueprint gives, after DropUnsatisfied: each on its
-// own, and that every import comes from the parent or a sibling, that no two export the same or what the parent
-// imports, and that none waits for itself. All that is wrong comes in one terminal error.
+// ValidateSubinstallations checks the nested installations of a blueprint, after DropUnsatisfied: each separately, and that every import
+// comes from the parent or a sibling, that no two export the same or what the parent imports, and that none waits for itself. It returns
+// all problems in one terminal error.
 func ValidateSubinstallations(
 	templates []lsv1alpha1.InstallationTemplate,
 	definitions []lsv1alpha1.ImportDefinition,
@@ -117,8 +117,8 @@ func ValidateSubinstallations(
 	return v.relations(siblings)
 }
 
-// relations checks the nested installations together, and returns all that was found. Those that share a name were
-// reported before and cannot be told apart.
+// relations checks the nested installations together, and returns all problems. Installations with the same name were reported before and
+// cannot be distinguished.
 func (v *templateValidator) relations(siblings []Sibling) error {
 	related, err := NewSiblings(Scope{Parent: "parent"}, siblings)
 	if err == nil {
@@ -155,7 +155,7 @@ func (v *templateValidator) wrong(format string, args ...any) {
 	v.faults.wrong(ReasonInvalidTemplate, format, args...)
 }
 
-// template checks a nested installation on its own.
+// template checks a nested installation separately.
 func (v *templateValidator) template(at string, template *lsv1alpha1.InstallationTemplate) {
 	switch {
 	case template.Name == "":
@@ -280,7 +280,7 @@ func (v *templateValidator) exports(at string, exports lsv1alpha1.InstallationEx
 	}
 }
 
-// nestedObject identifies an object of the scope in which the nested installations live.
+// nestedObject identifies an object of the scope of the nested installations.
 func nestedObject(kind ObjectKind, reference string) ObjectID {
 	return ObjectID{Kind: kind, Name: ObjectName(ContextOf("parent"), reference)}
 }
@@ -311,8 +311,8 @@ func (v *templateValidator) targetsSatisfied(at string, target lsv1alpha1.Target
 	}
 }
 
-// provided reports whether the parent or a sibling provides what a reference means. Global references mean objects that
-// neither has to know.
+// provided reports whether the parent or a sibling provides what a reference denotes. Global references denote objects that neither needs
+// to know.
 func (v *templateValidator) provided(kind ObjectKind, reference string) bool {
 	if IsGlobal(reference) || v.exported[nestedObject(kind, reference)] {
 		return true
@@ -332,9 +332,9 @@ func (v *templateValidator) unsatisfied(at, kind, reference string) {
 	help := "import it in the parent, or let another nested installation export it"
 	switch v.parent.provides(reference) {
 	case lsv1alpha1.ImportTypeTargetList:
-		help = fmt.Sprintf("it is a target list: take all of it with targetListRef, or one target with %q", IndexedReference(reference, 0))
+		help = fmt.Sprintf("it is a target list: use targetListRef for all of it, or %q for one target", IndexedReference(reference, 0))
 	case lsv1alpha1.ImportTypeTargetMap:
-		help = fmt.Sprintf("it is a target map: take all of it with targetMapRef, or one target with %q", KeyedReference(reference, "KEY"))
+		help = fmt.Sprintf("it is a target map: use targetMapRef for all of it, or %q for one target", KeyedReference(reference, "KEY"))
 	}
 	v.faults.wrong(ReasonImportNotSatisfied, "%s: nothing provides %s %q: %s", at, kind, reference, help)
 }

@@ -32,7 +32,7 @@ func templates(t testing.TB, text string) []lsv1alpha1.InstallationTemplate {
 	return parse[[]lsv1alpha1.InstallationTemplate](t, text)
 }
 
-// all and none tell which imports of the parent have a value: with or without the optional ones.
+// all and none report which imports of the parent have a value: with or without the optional ones.
 func all(name string) bool {
 	return none(name) || slices.Contains([]string{"backup", "backup-password", "spare", "spares", "seed", "houses"}, name)
 }
@@ -105,8 +105,8 @@ func TestNestedInstallationsThatAreNot(t *testing.T) {
 		"unsatisfied target":   {`[{name: a, ` + inline + `, imports: {targets: [{name: x, target: nobody}]}}]`, `imports.targets[0]: nothing provides a target "nobody"`},
 		"in a list":            {`[{name: a, ` + inline + `, imports: {targets: [{name: x, targets: [cluster, nobody]}]}}]`, `nothing provides a target "nobody"`},
 		"in a map":             {`[{name: a, ` + inline + `, imports: {targets: [{name: x, targetMap: {k: nobody}}]}}]`, `nothing provides a target "nobody"`},
-		"a list as a target":   {`[{name: a, ` + inline + `, imports: {targets: [{name: x, target: clusters}]}}]`, `it is a target list: take all of it with targetListRef, or one target with "clusters[0]"`},
-		"a map as a target":    {`[{name: a, ` + inline + `, imports: {targets: [{name: x, target: regions}]}}]`, `it is a target map: take all of it with targetMapRef, or one target with "regions[KEY]"`},
+		"a list as a target":   {`[{name: a, ` + inline + `, imports: {targets: [{name: x, target: clusters}]}}]`, `it is a target list: use targetListRef for all of it, or "clusters[0]"`},
+		"a map as a target":    {`[{name: a, ` + inline + `, imports: {targets: [{name: x, target: regions}]}}]`, `it is a target map: use targetMapRef for all of it, or "regions[KEY]"`},
 		"an element of none":   {`[{name: a, ` + inline + `, imports: {targets: [{name: x, target: "cluster[0]"}]}}]`, `nothing provides a target "cluster[0]"`},
 		"a key of a list":      {`[{name: a, ` + inline + `, imports: {targets: [{name: x, target: "clusters[west]"}]}}]`, `nothing provides a target "clusters[west]"`},
 		"a list that is a map": {`[{name: a, ` + inline + `, imports: {targets: [{name: x, targetListRef: regions}]}}]`, `imports.targets[0].targetListRef: the parent has no target list "regions" among its imports`},

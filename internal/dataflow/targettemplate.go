@@ -12,8 +12,8 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// parseTargetTemplate reads a target as an export execution gives it: an object with type, config or secretRef, labels
-// and annotations. The problem says what is wrong with it, without its values.
+// parseTargetTemplate reads a target that an export execution returns: an object with type, config or secretRef, labels and annotations.
+// The problem says what is wrong with it, without its values.
 func parseTargetTemplate(value any) (target *lsv1alpha1.Target, problem string) {
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -77,7 +77,7 @@ func readLabels(target *lsv1alpha1.Target, object map[string]any) (problem strin
 	target.Labels, problem = readTexts(object, "labels")
 	for _, key := range sorted(maps.Keys(target.Labels)) {
 		if len(validation.IsValidLabelValue(target.Labels[key])) > 0 {
-			return fmt.Sprintf("labels: the value of %q is no valid label", key)
+			return fmt.Sprintf("labels: the value of %q is not a valid label", key)
 		}
 	}
 	return problem
@@ -88,7 +88,7 @@ func readAnnotations(target *lsv1alpha1.Target, object map[string]any) (problem 
 	return problem
 }
 
-// readTexts reads an object whose values are texts and whose keys are names of labels or annotations.
+// readTexts reads an object with string values whose keys are names of labels or annotations.
 func readTexts(object map[string]any, field string) (map[string]string, string) {
 	value, ok := object[field]
 	if !ok || value == nil {
@@ -101,7 +101,7 @@ func readTexts(object map[string]any, field string) (map[string]string, string) 
 	result := make(map[string]string, len(entries))
 	for _, key := range sorted(maps.Keys(entries)) {
 		if len(validation.IsQualifiedName(key)) > 0 {
-			return nil, fmt.Sprintf("%s: %q is no valid key", field, key)
+			return nil, fmt.Sprintf("%s: %q is not a valid key", field, key)
 		}
 		text, ok := entries[key].(string)
 		if !ok {

@@ -14,16 +14,16 @@ import (
 	"espalier.dev/internal/graph"
 )
 
-// garden is a namespace with the objects that a run leaves in it.
-type garden struct {
+// fixture is a namespace with the objects that a run leaves in it.
+type fixture struct {
 	t     *testing.T
 	facts dataflow.Facts
 	job   string
 }
 
-// run does for one installation what a job does with its data: import, let the blueprint compute its exports, export.
-// The blueprint gets the values of the imports and whatever is in the scope that the installation opens.
-func (g *garden) run(
+// run does for one installation what a job does with its data: import, let the blueprint compute its exports, export. The blueprint gets
+// the values of the imports and everything in the scope that the installation opens.
+func (g *fixture) run(
 	parent string,
 	template lsv1alpha1.InstallationTemplate,
 	blueprint string,
@@ -70,7 +70,7 @@ func (g *garden) run(
 	g.write(objects)
 }
 
-func (g *garden) write(objects dataflow.Objects) {
+func (g *fixture) write(objects dataflow.Objects) {
 	for _, object := range objects.DataObjects {
 		g.facts.DataObjects = slices.DeleteFunc(g.facts.DataObjects, func(o *lsv1alpha1.DataObject) bool { return o.Name == object.Name })
 		g.facts.DataObjects = append(g.facts.DataObjects, object)
@@ -81,7 +81,7 @@ func (g *garden) write(objects dataflow.Objects) {
 	}
 }
 
-func (g *garden) existing() dataflow.Existing {
+func (g *fixture) existing() dataflow.Existing {
 	existing := dataflow.Existing{}
 	for _, object := range g.facts.DataObjects {
 		existing[dataflow.ObjectID{Kind: dataflow.KindDataObject, Name: object.Name}] = object.OwnerReferences
@@ -89,8 +89,8 @@ func (g *garden) existing() dataflow.Existing {
 	return existing
 }
 
-// TestDataFlowsThroughATree runs a root with three nested installations, twice. Each letter joins what it imports and
-// its own name, so that the result tells which way it took.
+// TestDataFlowsThroughATree runs a root with three nested installations, twice. Each letter joins what it imports and its own name, so
+// that the result shows the path of the data.
 func TestDataFlowsThroughATree(t *testing.T) {
 	rootTemplate := parse[lsv1alpha1.InstallationTemplate](t, `
 name: tree
@@ -144,12 +144,12 @@ exports: [{name: out, type: data, schema: {type: string}}, {name: t, type: targe
 		t.Fatalf("ready = %q", ready)
 	}
 
-	g := &garden{t: t, facts: dataflow.Facts{
+	g := &fixture{t: t, facts: dataflow.Facts{
 		DataObjects: []*lsv1alpha1.DataObject{dataObject(t, "seed", `s`)},
 		Targets:     []*lsv1alpha1.Target{cluster(t, "north-house"), cluster(t, "south-house")},
 	}}
 	for _, g.job = range []string{"job-1", "job-2"} {
-		// The root writes its imports first, and its exports when its scope is full.
+		// The root writes its imports first, and its exports when its scope is complete.
 		g.run("", lsv1alpha1.InstallationTemplate{
 			Name:    "tree",
 			Imports: rootTemplate.Imports,

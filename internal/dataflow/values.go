@@ -21,8 +21,8 @@ var (
 	errNotYAML = errors.New("it is not valid YAML")
 )
 
-// decodeJSON returns the value that a JSON text describes: nil, bool, int64, float64, string, []any and map[string]any.
-// Numbers without a fraction are int64 as far as that can hold them, so that no digit is lost. An empty text is null.
+// decodeJSON returns the value that a JSON text describes: nil, bool, int64, float64, string, []any and map[string]any. Numbers without a
+// fraction are int64 if they fit, so that no digit is lost. An empty text is null.
 func decodeJSON(text []byte) (any, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, nil
@@ -76,8 +76,7 @@ func plainNumber(text string) (any, error) {
 	return number, nil
 }
 
-// decodeYAML returns the value that a YAML text describes. The parser's own words are dropped, because they quote the
-// text.
+// decodeYAML returns the value that a YAML text describes. It drops the parser's message, because it quotes the text.
 func decodeYAML(text []byte) (any, error) {
 	var value any
 	if err := yaml.Unmarshal(text, &value); err != nil {

@@ -7,35 +7,33 @@ package decision
 
 import "time"
 
-// Of is a decision of a kind with phases P and effects E. E is a closed set of types; each effect is idempotent and
-// uses deterministic names, so that a repetition after a crash is harmless.
+// Of is a decision of a kind with phases P and effects E. E is a closed set of types; each effect is idempotent and uses deterministic
+// names, so that a repetition after a crash is harmless.
 type Of[P ~string, E any] struct {
-	// Do lists the effects in the order in which they are executed. The first error ends the list.
+	// Do lists the effects in execution order. The first error ends the list.
 	Do []E
 	// Next is the phase once Do is done. Empty means that the phase stays.
 	Next P
-	// Why tells people what is going on. A decision that waits always has one.
+	// Why explains to users what is happening. A decision that waits always has one.
 	Why Reason
-	// Wait ends the pass: nothing more can be decided until something changes. Without it the loop decides again at
-	// once, on the facts as they are after Do.
+	// Wait ends the pass: nothing more can be decided until something changes. Without it, the loop decides again at once, on the facts after
+	// Do.
 	Wait bool
-	// RequeueAfter is the latest time after which a waiting object is looked at again. It serves timeouts and the safety
-	// net; what is waited for must also arrive as an event. Zero means events only.
+	// RequeueAfter is the maximum time until a waiting object is rechecked. It serves timeouts and the safety net; what is awaited must also
+	// arrive as an event. Zero means events only.
 	RequeueAfter time.Duration
-	// DeferStatusWrite says that the status need not be stored at once: what it tells can be found out again, and nobody acts on it.
-	// A wait that is over soon then costs no write.
+	// DeferStatusWrite says that the status need not be stored at once: its content can be derived again, and nothing depends on it. A short
+	// wait then costs no write.
 	DeferStatusWrite bool
-	// SaveFirst stores the status before Do is executed, if it has changed: what Do hands on to others must be known of
-	// this object first.
+	// SaveFirst stores the status before Do is executed, if it has changed: what Do passes to others must be known of this object first.
 	SaveFirst bool
-	// ForceStatusWrite writes the status before Do is executed even if it has not changed. An effect that cannot be made
-	// idempotent asks for it: the write proves that the decision was made on the newest version of the object, and
-	// records the intent.
+	// ForceStatusWrite writes the status before Do is executed even if it has not changed. An effect that cannot be made idempotent requires
+	// it: the write proves that the decision was made on the newest version of the object, and records the intent.
 	ForceStatusWrite bool
 }
 
-// Reason is a CamelCase word out of a closed list and a sentence that names objects and times. The zero value means
-// that there is nothing to tell.
+// Reason is a CamelCase word from a closed list and a sentence that names objects and times. The zero value means that there is nothing to
+// report.
 type Reason struct {
 	Code    string
 	Message string

@@ -13,15 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 )
 
-// Refusal says why a definition in a cluster must not be replaced by the wanted one; nil if it may.
+// Refusal returns why a CRD in a cluster must not be replaced by the wanted one; nil if it may.
 func Refusal(existing, wanted *apiextensionsv1.CustomResourceDefinition, options Options) error {
 	if existing.DeletionTimestamp != nil {
-		return fmt.Errorf("definition %s is being deleted, and all its objects with it: wait until it is gone, and start again", existing.Name)
+		return fmt.Errorf("CRD %s is being deleted, and all its objects with it: wait until it is gone, and restart", existing.Name)
 	}
 	for _, stored := range existing.Status.StoredVersions {
 		kept := func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == stored }
 		if !slices.ContainsFunc(wanted.Spec.Versions, kept) {
-			return fmt.Errorf("definition %s is not replaced, since objects may be stored in version %s, which this build does not know: "+
+			return fmt.Errorf("CRD %s is not replaced, because objects may be stored in version %s, which this build does not know: "+
 				"use a version of Espalier that does", existing.Name, stored)
 		}
 	}
@@ -31,7 +31,7 @@ func Refusal(existing, wanted *apiextensionsv1.CustomResourceDefinition, options
 	from := existing.Annotations[VersionAnnotation]
 	if newer, comparable := compareVersions(from, options.Version); comparable {
 		if newer {
-			return fmt.Errorf("definition %s is of Espalier %s and this is %s: definitions are not taken back, because fields would be lost. %s",
+			return fmt.Errorf("CRD %s is of Espalier %s and this is %s: CRDs are never downgraded, because fields would be lost. %s",
 				existing.Name, from, options.Version, wayBack)
 		}
 		return nil
@@ -40,21 +40,21 @@ func Refusal(existing, wanted *apiextensionsv1.CustomResourceDefinition, options
 	if !IsOurs(existing) || len(lost) == 0 {
 		return nil
 	}
-	return fmt.Errorf("definition %s has fields that this build (%s) does not know, such as %s, so it seems to be of a newer version. %s",
+	return fmt.Errorf("CRD %s has fields that this build (%s) does not know, such as %s, so it seems to belong to a newer version. %s",
 		existing.Name, options.Version, lost[0], wayBack)
 }
 
-const wayBack = "Start the newer version, or this one without --install-crds: it works with the definitions of the next minor version"
+const wayBack = "Start the newer version, or this one without --install-crds: it works with the CRDs of the next minor version"
 
-// IsOurs tells definitions of Espalier, however they were installed, from those of the controllers that it takes over from.
+// IsOurs reports whether a CRD belongs to Espalier, however it was installed, and not to the controllers that it takes over from.
 func IsOurs(definition *apiextensionsv1.CustomResourceDefinition) bool {
 	return definition.Annotations[VersionAnnotation] != "" || slices.Contains(definition.Spec.Names.Categories, "espalier")
 }
 
-// described is what "git describe" adds to the last tag.
+// described matches the suffixes that "git describe" adds to the last tag.
 var described = regexp.MustCompile(`-\d+-g[0-9a-f]+(-dirty)?$|-dirty$`)
 
-// compareVersions tells whether the version in the cluster is newer than that of this build, if both are versions at all.
+// compareVersions reports whether the version in the cluster is newer than that of this build, and whether both are versions at all.
 func compareVersions(existing, own string) (newer, comparable bool) {
 	there, err := version.ParseSemantic(described.ReplaceAllString(existing, ""))
 	if err != nil {
@@ -67,8 +67,8 @@ func compareVersions(existing, own string) (newer, comparable bool) {
 	return here.LessThan(there), true
 }
 
-// Missing lists the fields of one definition that another lacks, version by version, sorted. What lies below a field that the other keeps
-// as it comes, whatever is in it, is not missing.
+// Missing lists the fields of one CRD that another lacks, by version, sorted. Fields below one that the other preserves with any content
+// are not missing.
 func Missing(from, in *apiextensionsv1.CustomResourceDefinition) []string {
 	var missing []string
 	for _, version := range from.Spec.Versions {
@@ -105,12 +105,12 @@ func lacking(from, in *apiextensionsv1.JSONSchemaProps, path []string) []string 
 	return missing
 }
 
-// keepsAnything tells what the API server stores as it comes.
+// keepsAnything reports whether the API server stores any content unchanged.
 func keepsAnything(in *apiextensionsv1.JSONSchemaProps) bool {
 	return in.XPreserveUnknownFields != nil && *in.XPreserveUnknownFields
 }
 
-// takesAnyName tells maps from objects with certain fields.
+// takesAnyName reports whether a schema is a map, and not an object with certain fields.
 func takesAnyName(in *apiextensionsv1.JSONSchemaProps) bool {
 	return in.AdditionalProperties != nil && (in.AdditionalProperties.Allows || in.AdditionalProperties.Schema != nil)
 }

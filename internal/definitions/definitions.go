@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package definitions installs and upgrades the CustomResourceDefinitions of our kinds in a cluster. It never goes back to older ones
-// unless it is told to: fields that a newer version has written would be dropped at the next write of whoever touches the object.
+// Package definitions installs and upgrades the CustomResourceDefinitions of our kinds in a cluster. It never replaces them with
+// older ones unless requested: the next write of an object would drop the fields that only the newer version has.
 package definitions
 
 import (
@@ -32,35 +32,35 @@ import (
 // VersionAnnotation says which version of Espalier has written a definition.
 const VersionAnnotation = "espalier.dev/version"
 
-// discoveryPause is between two looks at discovery, which cannot be watched.
+// discoveryPause is the polling interval of discovery, which cannot be watched.
 const discoveryPause = 50 * time.Millisecond
 
-// attempts are how often a definition is looked at again that somebody has written meanwhile. The API server itself does so, too.
+// attempts is how often a CRD is read again after a conflicting write. The API server itself also writes CRDs.
 const attempts = 10
 
-// Options say how to install definitions.
+// Options say how to install CRDs.
 type Options struct {
-	// Owner is the name under which the API server remembers who has written the fields.
+	// Owner is the field manager of the written fields.
 	Owner string
-	// Version is that of this build.
+	// Version is the version of this build.
 	Version string
-	// Back permits to replace definitions of a newer version.
+	// Back permits replacing CRDs of a newer version.
 	Back bool
 }
 
-// Change is what has become of one definition.
+// Change is what happened to one CRD.
 type Change struct {
 	Name string
-	// Created says that there was none before.
+	// Created reports whether it did not exist before.
 	Created bool
-	// From is the version that has written the one before; empty if it does not say.
+	// From is the version that wrote the previous one; empty if it does not say.
 	From string
-	// Changed says that something was written.
+	// Changed reports whether something was written.
 	Changed bool
 }
 
-// Install applies the definitions of all kinds and returns when discovery names all of them: what is established is not served yet. It
-// writes nothing at all if it has to refuse one of them. It may run in several processes at once.
+// Install applies the CRDs of all kinds and returns when discovery lists all of them: an established CRD is not served yet. It writes
+// nothing at all if it must reject one of them. It may run in several processes at once.
 func Install(ctx context.Context, config *rest.Config, options Options) ([]Change, error) {
 	crds, err := crd.All()
 	if err != nil {
@@ -69,7 +69,7 @@ func Install(ctx context.Context, config *rest.Config, options Options) ([]Chang
 	return install(ctx, config, crds, options)
 }
 
-// InstallSome is Install for those definitions that a caller chooses.
+// InstallSome is Install for some CRDs.
 func InstallSome(
 	ctx context.Context, config *rest.Config, chosen func(*apiextensionsv1.CustomResourceDefinition) bool, options Options,
 ) ([]Change, error) {
@@ -81,15 +81,15 @@ func InstallSome(
 }
 
 //espalier:rights definitions
-//	get,create,patch customresourcedefinitions.apiextensions.k8s.io: the definitions of our kinds are compared and applied
-//	list,watch customresourcedefinitions.apiextensions.k8s.io: controllers begin when the definitions are established
+//	get,create,patch customresourcedefinitions.apiextensions.k8s.io: to compare and apply the CRDs of Espalier
+//	list,watch customresourcedefinitions.apiextensions.k8s.io: controllers start when the CRDs are established
 
 func install(
 	ctx context.Context, config *rest.Config, crds []*apiextensionsv1.CustomResourceDefinition, options Options,
 ) ([]Change, error) {
 	clientset, err := apiextensions.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a client: %w", err)
+		return nil, fmt.Errorf("create a client: %w", err)
 	}
 	scheme := runtime.NewScheme()
 	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
@@ -97,7 +97,7 @@ func install(
 	}
 	c, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
-		return nil, fmt.Errorf("make a client: %w", err)
+		return nil, fmt.Errorf("create a client: %w", err)
 	}
 	i := installer{client: c, options: options}
 	if err := i.refuse(ctx, crds); err != nil {
@@ -108,7 +108,7 @@ func install(
 	for _, definition := range crds {
 		change, err := i.settle(ctx, definition)
 		if err != nil {
-			return changes, fmt.Errorf("install definition %s: %w", definition.Name, hint(err))
+			return changes, fmt.Errorf("install CRD %s: %w", definition.Name, hint(err))
 		}
 		changes = append(changes, change)
 		waiting[definition.Name] = true
@@ -119,12 +119,12 @@ func install(
 	return changes, awaitDiscovery(ctx, config, crds)
 }
 
-// hint says which role is missing.
+// hint adds which role is missing.
 func hint(err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err
 	}
-	return fmt.Errorf("%w: bind the ClusterRole espalier-definitions to this account, or install the definitions by yourself "+
+	return fmt.Errorf("%w: bind the ClusterRole espalier-definitions to this service account, or install the CRDs yourself "+
 		"and start without --install-crds", err)
 }
 
@@ -133,20 +133,20 @@ type installer struct {
 	options Options
 }
 
-// refuse looks at all definitions before the first is written.
+// refuse checks all CRDs before the first is written.
 func (i installer) refuse(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefinition) error {
 	var refusals []error
 	for _, definition := range crds {
 		existing, err := i.read(ctx, definition.Name)
 		if err != nil {
-			return fmt.Errorf("read definition %s: %w", definition.Name, hint(err))
+			return fmt.Errorf("read CRD %s: %w", definition.Name, hint(err))
 		}
 		refusals = append(refusals, i.judge(existing, definition))
 	}
 	return errors.Join(refusals...)
 }
 
-// judge permits everything if there is no definition yet.
+// judge permits everything if the CRD does not exist yet.
 func (i installer) judge(existing, wanted *apiextensionsv1.CustomResourceDefinition) error {
 	if existing == nil {
 		return nil
@@ -154,7 +154,7 @@ func (i installer) judge(existing, wanted *apiextensionsv1.CustomResourceDefinit
 	return Refusal(existing, wanted, i.options)
 }
 
-// settle brings one definition to the wanted state. Whoever has written it meanwhile is looked at first.
+// settle brings one CRD to the wanted state. After a conflicting write, it checks the new state first.
 func (i installer) settle(ctx context.Context, wanted *apiextensionsv1.CustomResourceDefinition) (change Change, err error) {
 	for range attempts {
 		existing, err := i.read(ctx, wanted.Name)
@@ -169,7 +169,7 @@ func (i installer) settle(ctx context.Context, wanted *apiextensionsv1.CustomRes
 			return change, err
 		}
 	}
-	return change, errors.New("somebody else writes it all the time: find out who, by its managedFields, and try again")
+	return change, errors.New("another client keeps changing it: find it in metadata.managedFields, and retry")
 }
 
 func (i installer) read(ctx context.Context, name string) (*apiextensionsv1.CustomResourceDefinition, error) {
@@ -181,7 +181,7 @@ func (i installer) read(ctx context.Context, name string) (*apiextensionsv1.Cust
 	return existing, err
 }
 
-// apply is bound to what was looked at.
+// apply writes only if the CRD is still the one that was checked.
 func (i installer) apply(ctx context.Context, existing, wanted *apiextensionsv1.CustomResourceDefinition) (Change, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(wanted)
 	if err != nil {
@@ -222,12 +222,12 @@ func awaitEstablished(ctx context.Context, clientset apiextensions.Interface, wa
 	return nil
 }
 
-// awaitDiscovery asks in the way of the controllers and of kubectl. The answer is put together from several parts of the API server, some
-// of which lag behind.
+// awaitDiscovery uses discovery as the controllers and kubectl do. The answer combines several parts of the API server, some of which lag
+// behind.
 func awaitDiscovery(ctx context.Context, config *rest.Config, crds []*apiextensionsv1.CustomResourceDefinition) error {
 	asked, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	ticker := time.NewTicker(discoveryPause)
 	defer ticker.Stop()
@@ -245,7 +245,7 @@ func awaitDiscovery(ctx context.Context, config *rest.Config, crds []*apiextensi
 	}
 }
 
-// FirstMissing is empty if the lists have all served versions of all definitions.
+// FirstMissing returns the first served version of a CRD that the lists lack, empty if there is none.
 func FirstMissing(crds []*apiextensionsv1.CustomResourceDefinition, lists []*metav1.APIResourceList) string {
 	served := map[string]bool{}
 	for _, list := range lists {
@@ -264,7 +264,7 @@ func FirstMissing(crds []*apiextensionsv1.CustomResourceDefinition, lists []*met
 	return ""
 }
 
-// IsEstablished tells whether the API server serves a definition, or is about to.
+// IsEstablished reports whether the API server serves a CRD, or is about to.
 func IsEstablished(definition *apiextensionsv1.CustomResourceDefinition) bool {
 	for _, condition := range definition.Status.Conditions {
 		if condition.Type == apiextensionsv1.Established {

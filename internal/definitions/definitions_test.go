@@ -85,7 +85,7 @@ func TestDefinitionsAreInstalledUpgradedAndLeftAlone(t *testing.T) {
 	}
 }
 
-// All replicas may do it at once.
+// All replicas may install CRDs at once.
 func TestReplicasInstallDefinitionsTogether(t *testing.T) {
 	server := testkit.NewServer(t)
 	var replicas sync.WaitGroup
@@ -102,8 +102,8 @@ func TestReplicasInstallDefinitionsTogether(t *testing.T) {
 	}
 }
 
-// Another replica installs everything after this one has looked, and before it writes. What it has written is looked at first: the same is
-// taken as it is, and what is newer stays.
+// Another replica installs everything after this one has checked, and before it writes. This one then checks again: an equal CRD is
+// accepted, and a newer one stays.
 func TestAReplicaIsOvertaken(t *testing.T) {
 	server := testkit.NewServer(t)
 	overtaken := func(own, by Options) ([]Change, error) {
@@ -133,7 +133,7 @@ func TestAReplicaIsOvertaken(t *testing.T) {
 	}
 }
 
-// What must not be replaced stays as it is, and so do all others.
+// A CRD that must not be replaced stays unchanged, and so do all others.
 func TestDefinitionsAreNotTakenBack(t *testing.T) {
 	server := testkit.NewServer(t)
 	crds := all(t)
@@ -201,7 +201,7 @@ func TestDefinitionsAreNotTakenBack(t *testing.T) {
 	})
 }
 
-// A definition of the controllers that are taken over from has fields of its own, and is replaced.
+// A CRD of the controllers that are taken over from has additional fields, and is replaced.
 func TestForeignDefinitionsAreReplaced(t *testing.T) {
 	existing := all(t)[0]
 	existing.Spec.Names.Categories = nil
@@ -215,7 +215,7 @@ func TestForeignDefinitionsAreReplaced(t *testing.T) {
 	}
 }
 
-// The role has the rights that are needed, and whoever lacks it is told its name.
+// The role has the necessary rights, and an error names it if it is missing.
 func TestTheRoleIsEnough(t *testing.T) {
 	server := testkit.NewServer(t)
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "installer"}}
@@ -252,7 +252,7 @@ func TestInstallationGivesUpWithItsContext(t *testing.T) {
 	server := testkit.Server(t)
 	broken := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "nonsense"}}
 	_, err := install(t.Context(), server.Config(), []*apiextensionsv1.CustomResourceDefinition{broken}, ofTest)
-	if err == nil || !strings.Contains(err.Error(), "install definition nonsense") {
+	if err == nil || !strings.Contains(err.Error(), "install CRD nonsense") {
 		t.Errorf("a definition that the server refuses: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

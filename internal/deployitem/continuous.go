@@ -9,12 +9,12 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// In the continuous flow there are no jobs: an item is worked on when its status is not up to date, when work on it was
-// begun, when an annotation asks for it, and when it is being deleted. The steps of the work are the same in both flows.
-// A failed deletion ends in Failed, and a deletion does not wait for the end of other work.
+// In the continuous flow there are no jobs: an item is processed when its status is not up to date, when work on it has started, when an
+// annotation requests it, and when it is being deleted. The steps of the work are the same in both flows. A failed deletion ends in
+// Failed, and a deletion does not wait for the end of other work.
 
-// FlowOf tells which flow an item follows at present: the one that its execution has chosen for it, which does not change
-// while somebody works on it, except that a job is always finished as one.
+// FlowOf returns the flow that an item currently follows: the one that its execution has chosen for it, which does not change while a
+// deployer works on it, except that a job is always finished in the job flow.
 func FlowOf(item *lsv1alpha1.DeployItem) lsv1alpha1.Flow {
 	if !item.Status.IsFinished() {
 		return lsv1alpha1.FlowJob
@@ -22,7 +22,7 @@ func FlowOf(item *lsv1alpha1.DeployItem) lsv1alpha1.Flow {
 	return item.Spec.Flow.OrDefault()
 }
 
-// HasWork reports whether there is anything for a deployer to do about an item.
+// HasWork reports whether a deployer has work to do on an item.
 func HasWork(item *lsv1alpha1.DeployItem) bool {
 	if FlowOf(item) == lsv1alpha1.FlowJob {
 		return !item.Status.IsFinished()
@@ -30,7 +30,7 @@ func HasWork(item *lsv1alpha1.DeployItem) bool {
 	return due(item) || PickedUp(&item.Status)
 }
 
-// due reports whether there is something to do that has not begun. A failed deletion is repeated on request only.
+// due reports whether there is work that has not started. A failed deletion is retried on request only.
 func due(item *lsv1alpha1.DeployItem) bool {
 	status := &item.Status
 	undeleted := !item.DeletionTimestamp.IsZero() && status.Phase == lsv1alpha1.PhaseSucceeded
@@ -52,7 +52,7 @@ func (o *Observed) lookContinuously(item *lsv1alpha1.DeployItem) {
 	o.Restart = PickedUp(&item.Status) && item.Status.ObservedGeneration != item.Generation
 }
 
-// Running reports whether the item is worked on, or is to be.
+// Running reports whether work on the item is in progress or due.
 func (o Observed) Running() bool {
 	if o.Continuous {
 		return o.Due || o.Phase != "" && !o.Phase.IsFinal()
@@ -60,7 +60,7 @@ func (o Observed) Running() bool {
 	return o.Job.Running()
 }
 
-// startsOver reports whether what was begun is overtaken by a new spec or by the deletion.
+// startsOver reports whether a new spec or the deletion overtakes work in progress.
 func (o Observed) startsOver() bool {
 	begun := o.Phase != "" && !o.Phase.IsFinal()
 	return o.Continuous && begun && (o.Deleting && !o.Phase.IsDeletion() || o.Restart)
@@ -73,12 +73,12 @@ func startOver(o Observed) Decision {
 	return Decision{Next: lsv1alpha1.PhaseInit, Why: pickedUp(o)}
 }
 
-// dropOperation answers the annotation once the status tells that the work has begun, so that a crash loses no request.
+// dropOperation removes the annotation once the status shows that the work has started, so that a crash loses no request.
 func dropOperation(o Observed) Decision {
 	return Decision{Do: []Effect{DropOperation{}}, SaveFirst: !o.Stored, Why: pickedUp(o)}
 }
 
-// endContinuously makes the end one of the present spec. Whatever comes to an end, nothing is left to do about it.
+// endContinuously makes the end refer to the current spec. Whatever the result, no work is left.
 func endContinuously(item *lsv1alpha1.DeployItem, o Observed) Observed {
 	status := &item.Status
 	status.ObservedGeneration = item.Generation

@@ -15,7 +15,7 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// continuousItem is one of generation 3.
+// continuousItem is an item of generation 3.
 func continuousItem(phase lsv1alpha1.Phase, observed int64) *lsv1alpha1.DeployItem {
 	i := item(phase, "", "")
 	i.Spec.Flow, i.Status.ObservedGeneration = lsv1alpha1.FlowContinuous, observed
@@ -63,7 +63,7 @@ func TestCON60_WhatDeployersWorkOn(t *testing.T) {
 	}
 }
 
-// Every end is one of the present spec, so that what has failed for good is not tried again and again.
+// Every end refers to the current spec, so that what has failed permanently is not retried again and again.
 func TestCON60_TheEndTellsOfTheGeneration(t *testing.T) {
 	for name, i := range map[string]*lsv1alpha1.DeployItem{
 		"deploy": continuousItem("", 0),
@@ -87,7 +87,7 @@ func TestCON60_TheEndTellsOfTheGeneration(t *testing.T) {
 	}
 }
 
-// An item with an unfinished job is one of the job flow until that has ended.
+// An item with an unfinished job belongs to the job flow until the job has finished.
 func TestCON60_JobsAreFinishedAsJobs(t *testing.T) {
 	i := item("", "b", "a")
 	i.Spec.Flow = lsv1alpha1.FlowContinuous

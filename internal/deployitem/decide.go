@@ -18,17 +18,17 @@ import (
 // Decision is what a deployer does next.
 type Decision = decision.Of[lsv1alpha1.Phase, Effect]
 
-// Codes of reasons, beside those of the API.
+// These are codes of reasons, besides those of the API.
 const (
 	// CodeNotMine says that another deployer is responsible.
 	CodeNotMine = "NotMine"
-	// CodeIdle says that there is no job to do.
+	// CodeIdle says that there is no unfinished job.
 	CodeIdle = "Idle"
-	// CodeLeftToWatchdog says that the item goes without its deployer doing anything.
+	// CodeLeftToWatchdog says that the item is removed without any action of its deployer.
 	CodeLeftToWatchdog = "DeletedWithoutUninstall"
-	// CodePickedUp says that a deployer has taken the item.
+	// CodePickedUp says that a deployer has picked up the item.
 	CodePickedUp = "PickedUp"
-	// CodeUnchanged says that the item was left out because nothing has changed.
+	// CodeUnchanged says that the item was skipped because nothing has changed.
 	CodeUnchanged = "Unchanged"
 	// CodeUninstalled says that nothing is left in the target.
 	CodeUninstalled = "Uninstalled"
@@ -36,10 +36,10 @@ const (
 	CodeClusterRemoved = "ClusterRemoved"
 )
 
-// defaultRecheck is when a deployer that waits is asked again, should no event come.
+// defaultRecheck is the interval after which a waiting deployer is called again, in case no event arrives.
 const defaultRecheck = 2 * time.Minute
 
-// Decide says what the deployer does next. It is total: every combination of facts has an answer.
+// Decide returns what the deployer does next. It is total: every combination of facts has an answer.
 func Decide(o Observed) Decision {
 	switch {
 	case !o.Mine:
@@ -47,14 +47,14 @@ func Decide(o Observed) Decision {
 	case !o.Running():
 		return idle(o)
 	case o.Deleting && o.WithoutUninstall:
-		return wait(CodeLeftToWatchdog, o.Name+" is deleted without uninstalling anything")
+		return wait(CodeLeftToWatchdog, o.Name+" is deleted without uninstalling")
 	case o.Problem != nil && o.Phase != "" && !o.Phase.IsFinal():
 		return fail("check the deploy item", o.Problem)
 	}
 	return work(o)
 }
 
-// working reports whether the deployer has a job to do on the item.
+// working reports whether the deployer has unfinished work on the item.
 func working(o Observed) bool {
 	return o.Mine && o.Running() && !(o.Deleting && o.WithoutUninstall)
 }
@@ -88,7 +88,7 @@ func pickUp(o Observed) Decision {
 		return Decision{Do: []Effect{AddFinalizer{}}, Why: pickedUp(o)}
 	case o.Unchanged:
 		return Decision{Next: lsv1alpha1.PhaseSucceeded, Why: decision.Reason{
-			Code: CodeUnchanged, Message: "left out: it succeeded before, its spec has not changed, and updateOnChangeOnly is set"}}
+			Code: CodeUnchanged, Message: "skipped: it succeeded before, its spec has not changed, and updateOnChangeOnly is set"}}
 	default:
 		return Decision{Next: lsv1alpha1.PhaseProgressing, Why: pickedUp(o)}
 	}
@@ -132,11 +132,11 @@ func remove(o Observed) Decision {
 	case o.Answer != nil && o.Answer.Err != nil:
 		return fail(Delete{}.String(), fmt.Errorf("%w%s", o.Answer.Err, wayOut(o)))
 	case o.Answer != nil && o.Answer.Done:
-		return letGo(o, CodeUninstalled, "everything that "+o.Name+" has deployed is gone")
+		return letGo(o, CodeUninstalled, "everything that "+o.Name+" deployed is gone")
 	case o.Answer != nil:
 		return awaitTarget(o)
 	case o.Target == TargetMissing && o.ClusterMayBeGone:
-		return letGo(o, CodeClusterRemoved, "there is nothing to uninstall from: Target "+o.TargetName+" does not exist")
+		return letGo(o, CodeClusterRemoved, "nothing to uninstall from: Target "+o.TargetName+" does not exist")
 	case o.timeIsUp():
 		return awaitEnd(o)
 	case o.Operation:
@@ -159,7 +159,7 @@ func letGo(o Observed, code, message string) Decision {
 	return d
 }
 
-// idle looks after a finished item, if its deployer wants that and the time has come.
+// idle repairs a finished item, if its deployer requests that and the time has come.
 func idle(o Observed) Decision {
 	rest := wait(CodeIdle, o.Name+" has no job to do")
 	switch {
@@ -177,7 +177,7 @@ func idle(o Observed) Decision {
 
 func awaitTarget(o Observed) Decision {
 	d := wait(cmp.Or(o.Answer.Waiting.Code, lsv1alpha1.ReasonWaitingForReadiness),
-		cmp.Or(o.Answer.Waiting.Message, "waiting for what was done in the target to take effect")+untilDeadline(o))
+		cmp.Or(o.Answer.Waiting.Message, "waiting for the changes in the target to take effect")+untilDeadline(o))
 	d.RequeueAfter = cmp.Or(o.Answer.Recheck, defaultRecheck)
 	return d
 }
@@ -189,13 +189,13 @@ func awaitTargetObject(o Observed) Decision {
 	case InDeletionFlow(o.Deleting, o.Phase):
 		return wait(
 			lsv1alpha1.ReasonNoTargetFound,
-			"Target "+o.TargetName+" does not exist, so nothing can be uninstalled: create it again"+wayOut(o)+untilDeadline(o),
+			"Target "+o.TargetName+" does not exist, so nothing can be uninstalled: recreate it"+wayOut(o)+untilDeadline(o),
 		)
 	}
 	return wait(lsv1alpha1.ReasonNoTargetFound, "Target "+o.TargetName+" does not exist: create it, or correct spec.target"+untilDeadline(o))
 }
 
-// wayOut names the command that ends a deletion which cannot be carried out.
+// wayOut names the command that ends a deletion which cannot be executed.
 func wayOut(o Observed) string {
 	where := ""
 	if o.TargetName != "" {
@@ -209,20 +209,20 @@ func wayOut(o Observed) string {
 		lsv1alpha1.DeleteWithoutUninstallAnnotation + ")"
 }
 
-// Overtaken returns what becomes of an error of the deployer. In a job that deploys, one that says that the target cannot be reached means
-// that the job only waits, and a deletion that was asked for ends it.
+// Overtaken returns what an error of the deployer becomes. In a job that deploys, an unreachable target means that the job only waits, and
+// a requested deletion ends it.
 func (o Observed) Overtaken(err error, unreachable bool) error {
 	if err == nil || !unreachable || !o.DeletionAsked || o.Continuous || InDeletionFlow(o.Deleting, o.Phase) {
 		return err
 	}
 	return failure.NewTerminal(failure.Details{Operation: "InterruptOperation", Reason: lsv1alpha1.ReasonInterrupted},
-		fmt.Errorf("interrupted, because the deletion was asked for while the item waited: %w", err))
+		fmt.Errorf("interrupted, because deletion was requested while the deploy item was waiting: %w", err))
 }
 
-// awaitEnd leaves an item whose time is up to the watchdog. It is not told in the status: what the deployer waited for
-// stays there until the watchdog takes it into the error.
+// awaitEnd leaves an item whose time is up to the watchdog. The status does not report that: what the deployer waited for stays there
+// until the watchdog copies it into the error.
 func awaitEnd(o Observed) Decision {
-	return wait(lsv1alpha1.ReasonProgressingTimeout, "its time was up at "+o.Deadline.UTC().Format(time.RFC3339))
+	return wait(lsv1alpha1.ReasonProgressingTimeout, "timed out at "+o.Deadline.UTC().Format(time.RFC3339))
 }
 
 func (o Observed) timeIsUp() bool { return !o.Deadline.IsZero() && !o.Now.Before(o.Deadline) }
@@ -236,7 +236,7 @@ func untilDeadline(o Observed) string {
 	return failsAt + o.Deadline.UTC().Format(time.RFC3339)
 }
 
-// WithoutDeadline is the message of a wait without the time at which it fails.
+// WithoutDeadline returns the message of a wait without the time at which it fails.
 func WithoutDeadline(message string) string {
 	if at := strings.LastIndex(message, failsAt); at >= 0 {
 		return message[:at]
@@ -245,7 +245,7 @@ func WithoutDeadline(message string) string {
 }
 
 func pickedUp(o Observed) decision.Reason {
-	return decision.Reason{Code: CodePickedUp, Message: "deployer " + o.Deployer.Name + " (" + o.Deployer.Identity + ") works on it"}
+	return decision.Reason{Code: CodePickedUp, Message: "deployer " + o.Deployer.Name + " (" + o.Deployer.Identity + ") is working on it"}
 }
 
 func wait(code, message string) Decision {

@@ -44,7 +44,7 @@ func everything(check func(deployitem.Observed)) {
 				for _, target := range targets {
 					for _, repair := range repairs {
 						if job.Running() && !repair.IsZero() {
-							continue // Repairs are for what has finished.
+							continue // Repairs are for finished items.
 						}
 						for bits := range 1 << switches {
 							check(observation(bits, deployitem.Observed{Phase: phase, Job: job, Answer: answer, Target: target, RepairAt: repair, Now: noon}))
@@ -79,7 +79,7 @@ func touches(d deployitem.Decision) bool {
 	return does[deployitem.Deploy](d) || does[deployitem.Delete](d) || does[deployitem.Repair](d)
 }
 
-// rules hold for every decision whatever the facts.
+// rules hold for every decision, whatever the facts.
 var rules = map[string]func(deployitem.Observed, deployitem.Decision) bool{
 	"what is not mine is left alone": func(o deployitem.Observed, d deployitem.Decision) bool {
 		return o.Mine || len(d.Do) == 0 && d.Next == "" && d.Wait
@@ -158,8 +158,8 @@ func TestRulesHoldForAllFacts(t *testing.T) {
 	}
 }
 
-// An error that says that the target cannot be reached ends a job that deploys once the deletion is asked for, and none that deletes:
-// what was deployed is not left behind because somebody cannot be reached.
+// An error that says that the target is unreachable ends a job that deploys once the deletion is requested, but none that deletes: an
+// unreachable target is no reason to leave behind what was deployed.
 func TestJOB46_AnUnreachableTarget(t *testing.T) {
 	away := errors.New("connection refused")
 	for name, c := range map[string]struct {
@@ -167,12 +167,12 @@ func TestJOB46_AnUnreachableTarget(t *testing.T) {
 		unreachable bool
 		ends        bool
 	}{
-		"nobody asked for a deletion": {deployitem.Observed{Phase: lsv1alpha1.PhaseProgressing}, true, false},
-		"asked for above":             {deployitem.Observed{Phase: lsv1alpha1.PhaseProgressing, DeletionAsked: true}, true, true},
-		"asked for here":              {deployitem.Observed{Phase: lsv1alpha1.PhaseProgressing, DeletionAsked: true, Deleting: true}, true, true},
-		"another error":               {deployitem.Observed{Phase: lsv1alpha1.PhaseProgressing, DeletionAsked: true}, false, false},
-		"being deleted":               {deployitem.Observed{Phase: lsv1alpha1.PhaseDeleting, DeletionAsked: true, Deleting: true}, true, false},
-		"continuous":                  {deployitem.Observed{Phase: lsv1alpha1.PhaseProgressing, DeletionAsked: true, Continuous: true}, true, false},
+		"no deletion was requested": {deployitem.Observed{Phase: lsv1alpha1.PhaseProgressing}, true, false},
+		"asked for above":           {deployitem.Observed{Phase: lsv1alpha1.PhaseProgressing, DeletionAsked: true}, true, true},
+		"asked for here":            {deployitem.Observed{Phase: lsv1alpha1.PhaseProgressing, DeletionAsked: true, Deleting: true}, true, true},
+		"another error":             {deployitem.Observed{Phase: lsv1alpha1.PhaseProgressing, DeletionAsked: true}, false, false},
+		"being deleted":             {deployitem.Observed{Phase: lsv1alpha1.PhaseDeleting, DeletionAsked: true, Deleting: true}, true, false},
+		"continuous":                {deployitem.Observed{Phase: lsv1alpha1.PhaseProgressing, DeletionAsked: true, Continuous: true}, true, false},
 	} {
 		err := c.observed.Overtaken(away, c.unreachable)
 		if ends := failure.KindOf(err) == failure.Terminal; ends != c.ends || !errors.Is(err, away) {

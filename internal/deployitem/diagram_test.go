@@ -16,9 +16,15 @@ import (
 
 var update = flag.Bool("update", false, "write the diagram into the documentation")
 
-// The diagram in the documentation is what Decide does in jobs, over all observations.
+// The diagram in the documentation shows what Decide does in jobs, over all observations.
 func TestTheDiagramShowsWhatDecideDoes(t *testing.T) {
 	drawing := diagram.Diagram{Page: "../../docs/deployers.md", Title: "phases of deploy items", Order: drawn}
+	// A job that fails, then one that succeeds, then the deletion.
+	drawing.Main = []lsv1alpha1.Phase{
+		diagram.Nowhere, lsv1alpha1.PhaseInit, lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseFailed,
+		lsv1alpha1.PhaseInit, lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseSucceeded,
+		lsv1alpha1.PhaseInitDelete, lsv1alpha1.PhaseDeleting, diagram.Nowhere,
+	}
 	everything(func(o deployitem.Observed) {
 		if !slices.Contains(drawn, o.Phase) || o.Phase.IsDeletion() && !o.Deleting {
 			return
@@ -36,7 +42,7 @@ func TestTheDiagramShowsWhatDecideDoes(t *testing.T) {
 	drawing.Check(t, *update)
 }
 
-// drawn leaves out the phases of other kinds.
+// drawn excludes the phases of other kinds.
 var drawn = []lsv1alpha1.Phase{
 	"", lsv1alpha1.PhaseInit, lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseSucceeded, lsv1alpha1.PhaseFailed,
 	lsv1alpha1.PhaseInitDelete, lsv1alpha1.PhaseDeleting, lsv1alpha1.PhaseDeleteFailed,
@@ -53,7 +59,7 @@ func label(o deployitem.Observed, d deployitem.Decision) string {
 	begins := o.Phase == "" || o.Phase.IsFinal()
 	switch {
 	case begins && d.Next == lsv1alpha1.PhaseInitDelete:
-		return "new job of an item that is deleted"
+		return "job of a deletion"
 	case begins:
 		return "new job"
 	case d.Next == lsv1alpha1.PhaseProgressing || d.Next == lsv1alpha1.PhaseDeleting:

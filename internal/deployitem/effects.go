@@ -5,32 +5,32 @@ package deployitem
 
 import "fmt"
 
-// Effect is something that a decision wants to have done. The types of this file are all there are.
+// Effect is an action that a decision requests. This file defines all effects.
 type Effect interface {
 	fmt.Stringer
 	effect()
 }
 
 type (
-	// AddFinalizer keeps the item until its deployer lets it go. Items that executions create have it from the start.
+	// AddFinalizer keeps the item until its deployer releases it. Items that executions create have it from the start.
 	AddFinalizer struct{}
 	// Intend asks the deployer what it is going to do.
 	Intend struct{}
-	// Deploy, Delete and Repair call the deployer.
+	// Deploy calls the deployer to deploy.
 	Deploy struct{}
-	// Delete has the deployer remove what it has deployed.
+	// Delete makes the deployer remove what it has deployed.
 	Delete struct{}
-	// Repair has the deployer look after what it has deployed.
+	// Repair makes the deployer check and repair what it has deployed.
 	Repair struct{}
-	// StoreExports puts the exports of the deployer's answer into the item's Secret.
+	// StoreExports stores the exports from the deployer's answer in the item's Secret.
 	StoreExports struct{}
 	// DropExports deletes that Secret.
 	DropExports struct{}
-	// RemoveFinalizer lets the item go.
+	// RemoveFinalizer releases the item.
 	RemoveFinalizer struct{}
-	// DropOperation removes the annotation that has asked for work, in the continuous flow.
+	// DropOperation removes the annotation that requested work, in the continuous flow.
 	DropOperation struct{}
-	// Fail does nothing but return the error.
+	// Fail only returns the error.
 	Fail struct {
 		While string
 		Err   error

@@ -16,22 +16,24 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// Role is what a deployer is responsible for, and who it is.
+// Role is what a deployer is responsible for, and its identity.
 type Role struct {
 	Type      lsv1alpha1.DeployItemType
 	Selectors []TargetSelector
 	Info      lsv1alpha1.DeployerInformation
 }
 
-// Snapshot is what was read about an item, and what the deployer's process remembers of it.
+// Snapshot is what was read about an item, and what the deployer's process knows of it.
 type Snapshot struct {
 	Item *lsv1alpha1.DeployItem
-	// Target is what spec.target names; nil if that is nothing, or does not exist.
+	// Target is what spec.target names; nil if it names none, or one that does not exist.
 	Target *lsv1alpha1.Target
-	Role   Role
-	// Intended says that the deployer's intention for this job and this generation of the item was stored by this process.
+	// Root is the name of the root installation, empty if it was not read.
+	Root string
+	Role Role
+	// Intended says that this process has stored the deployer's intention for this job and this generation of the item.
 	Intended bool
-	// RepairAt is when the deployer wants to look after the item next; zero if it does not, or the item is not Repairable.
+	// RepairAt is when the deployer wants to check the item next; zero if it does not, or the item is not Repairable.
 	RepairAt time.Time
 	Now      time.Time
 }
@@ -39,77 +41,77 @@ type Snapshot struct {
 // TargetState is what is known of an item's Target.
 type TargetState string
 
-// States of an item's Target.
+// These are the states of an item's Target.
 const (
 	TargetNone    TargetState = "none"
 	TargetMissing TargetState = "missing"
 	TargetThere   TargetState = "there"
 )
 
-// Observed is everything that a decision about an item depends on.
+// Observed contains everything that a decision about an item depends on.
 type Observed struct {
 	// Name and TargetName are for messages.
 	Name, TargetName string
 
 	Phase lsv1alpha1.Phase
 	Job   run.Job
-	// Continuous is set if the item follows the continuous flow. Then Due says that there is something to do about it that
-	// has not begun; Restart, that its spec has changed since the work began; Operation, that an annotation asks for work.
+	// Continuous is set if the item follows the continuous flow. Then Due says that there is work that has not started; Restart, that its
+	// spec has changed since the work started; Operation, that an annotation requests work.
 	Continuous, Due, Restart, Operation bool
-	// Mine is set if this deployer is the one for the item.
+	// Mine is set if this deployer is responsible for the item.
 	Mine bool
-	// Deleting is set once the deletion was asked for; WithoutUninstall, if nothing in the target shall be touched.
+	// Deleting is set once the deletion was requested; WithoutUninstall, if nothing in the target may be touched.
 	Deleting, WithoutUninstall bool
-	// DeletionAsked is set once the deletion of the item was asked for, or of what is above it.
+	// DeletionAsked is set once the deletion of the item, or of an object above it, was requested.
 	DeletionAsked bool
-	// Finalizer is set if the item is kept until its deployer lets it go.
+	// Finalizer is set if the item is kept until its deployer releases it.
 	Finalizer bool
-	// Unchanged is set if the item succeeded before with the same spec and asks to be left out then.
+	// Unchanged is set if the item succeeded before with the same spec and requests to be skipped then.
 	Unchanged bool
 	Target    TargetState
 	// ClusterMayBeGone is set if a missing Target means that there is nothing to uninstall.
 	ClusterMayBeGone bool
 	// Exported is set if the item has exported something before.
 	Exported bool
-	// Root is the root installation of the item, empty if nobody knows. It serves to tell people the way out of a deletion.
+	// Root is the root installation of the item, empty if unknown. Errors of a deletion name it in the way out.
 	Root string
-	// Problem is what is wrong with the item itself, in a way that no retry mends.
+	// Problem is what is wrong with the item itself, which no retry can fix.
 	Problem error
 
-	// Intended is set once the deployer has said what it is going to do in this job.
+	// Intended is set once the deployer has stated what it is going to do in this job.
 	Intended bool
 	// Stored is set while the API server knows of the pick-up and of the intention.
 	Stored bool
-	// Answer is what the deployer came back with in this pass; nil before it was asked.
+	// Answer is what the deployer returned in this pass; nil before it was called.
 	Answer *Answer
-	// Remember is a new provider status that is not in the status yet.
+	// Remember is a new provider status that is not yet in the status.
 	Remember *runtime.RawExtension
 	// ExportsStored is set once the exports of the answer are in their Secret; ExportsDropped, once it is gone.
 	ExportsStored, ExportsDropped bool
 
-	// RepairAt is when the deployer wants to look after a finished item; zero if it does not.
+	// RepairAt is when the deployer wants to check a finished item; zero if it does not.
 	RepairAt time.Time
-	// Ended is set if the job has come to its end in this pass, and the API server does not know yet.
+	// Ended is set if the job has ended in this pass, and the API server does not know that yet.
 	Ended bool
-	// Deadline is when the time of the current job is up; zero if it has no limit.
+	// Deadline is when the current job times out; zero if it has no limit.
 	Deadline time.Time
 	Now      time.Time
 	Deployer lsv1alpha1.DeployerInformation
 }
 
-// Answer is what a call of a deployer came to.
+// Answer is the result of a call of a deployer.
 type Answer struct {
 	Done    bool
 	Waiting decision.Reason
 	Recheck time.Duration
-	// Exports is the JSON of what to export; empty for nothing.
+	// Exports is the JSON to export; empty for nothing.
 	Exports []byte
 	Err     error
-	// Unreachable says that the error is that the target cannot be reached at present.
+	// Unreachable says that the error is that the target is currently unreachable.
 	Unreachable bool
 }
 
-// NewObserved turns what was read into facts.
+// NewObserved derives the facts from what was read.
 func NewObserved(s Snapshot) Observed {
 	item, status := s.Item, &s.Item.Status
 	o := Observed{
@@ -124,6 +126,7 @@ func NewObserved(s Snapshot) Observed {
 			status.ObservedGeneration == item.Generation,
 		ClusterMayBeGone: neverTouched(status) || item.Spec.OnDelete != nil && item.Spec.OnDelete.SkipUninstallIfClusterRemoved,
 		Exported:         status.ExportReference != nil,
+		Root:             s.Root,
 		Intended:         s.Intended,
 		Stored:           PickedUp(status),
 		RepairAt:         s.RepairAt,
@@ -141,7 +144,7 @@ func NewObserved(s Snapshot) Observed {
 	return o
 }
 
-// beganOr returns when the deployer that works on the item began, or the time at which this one is about to begin.
+// beganOr returns when the deployer that works on the item started, or the given time, at which this one is about to start.
 func beganOr(status *lsv1alpha1.DeployItemStatus, now time.Time) time.Time {
 	began := Began(status)
 	atTheGate := status.Phase == lsv1alpha1.PhaseInit || status.Phase == lsv1alpha1.PhaseInitDelete
@@ -151,7 +154,7 @@ func beganOr(status *lsv1alpha1.DeployItemStatus, now time.Time) time.Time {
 	return began
 }
 
-// neverTouched reports whether no deployer has ever got as far as to touch the target for this item.
+// neverTouched reports whether no deployer has ever come so far as to touch the target for this item.
 func neverTouched(status *lsv1alpha1.DeployItemStatus) bool {
 	return status.ObservedGeneration == 0 && status.ProviderStatus == nil
 }
@@ -177,8 +180,8 @@ func invalid(cause error) error {
 	}, cause)
 }
 
-// mine reports whether the deployer is the one for the item. With selectors that depends on the Target: without one, the
-// item belongs to a deployer without selectors, and to the one that has worked on it before.
+// mine reports whether the deployer is responsible for the item. With selectors, that depends on the Target: without a Target, a deployer
+// without selectors is responsible, and the one that has worked on the item before.
 func mine(s Snapshot) bool {
 	switch {
 	case s.Item.Spec.Type != s.Role.Type:
@@ -193,8 +196,8 @@ func mine(s Snapshot) bool {
 	}
 }
 
-// Repairable reports whether a deployer may look after what the item has deployed while no job runs: the last job
-// succeeded, and the spec is still the one that was deployed.
+// Repairable reports whether a deployer may check and repair what the item has deployed while no job runs: the last job succeeded, and the
+// spec is still the deployed one.
 func Repairable(item *lsv1alpha1.DeployItem) bool {
 	status := &item.Status
 	return status.IsFinished() && status.Phase == lsv1alpha1.PhaseSucceeded && status.ObservedGeneration == item.Generation &&

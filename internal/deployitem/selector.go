@@ -14,26 +14,25 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// TargetSelector chooses Targets: those that meet all of what it says. It is how several deployers of one type share
-// the work.
+// TargetSelector selects Targets that meet all of its requirements. It lets several deployers of one type share the work.
 type TargetSelector struct {
-	// Targets are the names to choose. An entry without a namespace means that name in every namespace.
+	// Targets are the names to select. An entry without a namespace means that name in every namespace.
 	Targets []lsv1alpha1.ObjectReference `json:"targets,omitempty"`
-	// Annotations are demands on the annotations of the Target.
+	// Annotations are requirements on the annotations of the Target.
 	Annotations []Requirement `json:"annotations,omitempty"`
-	// Labels are demands on the labels of the Target.
+	// Labels are requirements on the labels of the Target.
 	Labels []Requirement `json:"labels,omitempty"`
 }
 
-// Requirement is a demand on the value of one label or annotation.
+// Requirement is a requirement on the value of one label or annotation.
 type Requirement struct {
 	Key string `json:"key"`
-	// Operator is one of in, notin, =, ==, !=, exists and !. A missing key meets notin, != and !, as in Kubernetes.
+	// Operator is one of in, notin, =, ==, !=, exists and !. A missing key satisfies notin, != and !, as in Kubernetes.
 	Operator selection.Operator `json:"operator"`
 	Values   []string           `json:"values,omitempty"`
 }
 
-// Selects reports whether one of the selectors chooses the Target. Without selectors every Target is chosen.
+// Selects reports whether one of the selectors selects the Target. Without selectors, every Target is selected.
 func Selects(selectors []TargetSelector, target *lsv1alpha1.Target) bool {
 	for _, s := range selectors {
 		if s.matches(target) {
@@ -83,12 +82,12 @@ func (r Requirement) met(values map[string]string) bool {
 	}
 }
 
-// Validate says what is wrong with a selector.
+// Validate returns what is wrong with a selector.
 func (s TargetSelector) Validate() error {
 	var errs []error
 	for i, target := range s.Targets {
 		if target.Name == "" {
-			errs = append(errs, fmt.Errorf("targets[%d].name is empty: name a Target", i))
+			errs = append(errs, fmt.Errorf("targets[%d].name is empty: set the name of a Target", i))
 		}
 	}
 	for field, requirements := range map[string][]Requirement{"annotations": s.Annotations, "labels": s.Labels} {
@@ -103,7 +102,7 @@ func (s TargetSelector) Validate() error {
 
 func (r Requirement) problem() string {
 	if r.Key == "" {
-		return "key is empty: name a label or annotation"
+		return "key is empty: set a label or annotation"
 	}
 	switch r.Operator {
 	case selection.In, selection.NotIn:
@@ -119,7 +118,7 @@ func (r Requirement) problem() string {
 			return fmt.Sprintf("operator %s takes no values", r.Operator)
 		}
 	default:
-		return fmt.Sprintf("operator %q is unknown: use in, notin, =, ==, !=, exists or !", r.Operator)
+		return fmt.Sprintf("unknown operator %q: use in, notin, =, ==, !=, exists or !", r.Operator)
 	}
 	return ""
 }
@@ -151,7 +150,7 @@ func (s *TargetSelector) add(part string) error {
 	case "annotations":
 		s.Annotations, err = parseRequirements(s.Annotations, value)
 	default:
-		err = fmt.Errorf("%q is not understood: write targets=<namespace>/<name>, labels=<selector> or annotations=<selector>", part)
+		err = fmt.Errorf("%q is invalid: use targets=<namespace>/<name>, labels=<selector> or annotations=<selector>", part)
 	}
 	return err
 }
@@ -164,7 +163,7 @@ func parseTargets(targets []lsv1alpha1.ObjectReference, value string) ([]lsv1alp
 			namespace, rest = "", name
 		}
 		if rest == "" || qualified && namespace == "" {
-			return nil, fmt.Errorf("%q names no Target: write <namespace>/<name> or <name>", name)
+			return nil, fmt.Errorf("%q is not the name of a Target: use <namespace>/<name> or <name>", name)
 		}
 		targets = append(targets, lsv1alpha1.ObjectReference{Name: rest, Namespace: namespace})
 	}
@@ -177,7 +176,7 @@ func parseRequirements(requirements []Requirement, value string) ([]Requirement,
 		return nil, err
 	}
 	if len(parsed) == 0 {
-		return nil, errors.New("a selector is empty: say what labels or annotations a Target must have")
+		return nil, errors.New("empty selector: set the labels or annotations that a Target must have")
 	}
 	for _, p := range parsed {
 		requirements = append(requirements, Requirement{Key: p.Key(), Operator: p.Operator(), Values: p.ValuesUnsorted()})

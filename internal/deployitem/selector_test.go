@@ -64,25 +64,25 @@ func TestTargetSelectors(t *testing.T) {
 
 func TestTargetSelectorsThatMakeNoSense(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                     "is not understood",
-		"fence=blue":           "is not understood",
-		"targets=":             "names no Target",
-		"targets=/north":       "names no Target",
-		"labels=":              "is empty",
+		"":                     "is invalid",
+		"fence=blue":           "is invalid",
+		"targets=":             "is not the name of a Target",
+		"targets=/north":       "is not the name of a Target",
+		"labels=":              "empty selector",
 		"labels=fence in ()x(": "fence",
-		"labels=a=b; whatever": "is not understood",
+		"labels=a=b; whatever": "is invalid",
 	} {
 		if _, err := deployitem.ParseTargetSelector(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 	for want, s := range map[string]deployitem.TargetSelector{
-		"targets[0].name is empty":        {Targets: []lsv1alpha1.ObjectReference{{}}},
-		"labels[0]: key is empty":         {Labels: []deployitem.Requirement{{Operator: "exists"}}},
-		"annotations[0]: operator \"~\"":  {Annotations: []deployitem.Requirement{{Key: "a", Operator: "~"}}},
-		"operator in needs at least one":  {Labels: []deployitem.Requirement{{Key: "a", Operator: "in"}}},
-		"operator = needs exactly one":    {Labels: []deployitem.Requirement{{Key: "a", Operator: "=", Values: []string{"b", "c"}}}},
-		"operator exists takes no values": {Labels: []deployitem.Requirement{{Key: "a", Operator: "exists", Values: []string{"b"}}}},
+		"targets[0].name is empty":               {Targets: []lsv1alpha1.ObjectReference{{}}},
+		"labels[0]: key is empty":                {Labels: []deployitem.Requirement{{Operator: "exists"}}},
+		"annotations[0]: unknown operator \"~\"": {Annotations: []deployitem.Requirement{{Key: "a", Operator: "~"}}},
+		"operator in needs at least one":         {Labels: []deployitem.Requirement{{Key: "a", Operator: "in"}}},
+		"operator = needs exactly one":           {Labels: []deployitem.Requirement{{Key: "a", Operator: "=", Values: []string{"b", "c"}}}},
+		"operator exists takes no values":        {Labels: []deployitem.Requirement{{Key: "a", Operator: "exists", Values: []string{"b"}}}},
 	} {
 		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", s, err)

@@ -13,8 +13,8 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// Settle writes the outcome of a decision into the status and returns the facts as they stand then. To an item that has
-// no job, or that is not this deployer's to work on, it adds nothing but what a repair wants to have remembered.
+// Settle writes the outcome of a decision to the status and returns the facts afterwards. To an item that has no job, or that this
+// deployer is not responsible for, it adds only what a repair needs to record.
 func Settle(item *lsv1alpha1.DeployItem, o Observed, d Decision, err error) Observed {
 	status := &item.Status
 	if o.Remember != nil {
@@ -27,7 +27,7 @@ func Settle(item *lsv1alpha1.DeployItem, o Observed, d Decision, err error) Obse
 		o = advance(item, o, d)
 	}
 	if err == nil && d.Next == "" && !d.Wait {
-		return o // A step on the way; what it leads to is told by the one that ends it.
+		return o // An intermediate step; the final step reports its result.
 	}
 	run.Settle(&status.RunStatus, run.Outcome{
 		Next: d.Next, Why: d.Why, Err: err, Deleting: !o.Continuous && InDeletionFlow(o.Deleting, status.Phase), Now: o.Now,
@@ -41,12 +41,12 @@ func Settle(item *lsv1alpha1.DeployItem, o Observed, d Decision, err error) Obse
 	return o
 }
 
-// leftToWatchdog reports whether the time of the item is up, so that what its status says is not the deployer's any more.
+// leftToWatchdog reports whether the item has timed out, so that its status no longer belongs to the deployer.
 func leftToWatchdog(d Decision, err error) bool {
 	return err == nil && d.Why.Code == lsv1alpha1.ReasonProgressingTimeout
 }
 
-// advance records what a step that went well adds to the status, beside phase and conditions.
+// advance records what a successful step adds to the status, besides phase and conditions.
 func advance(item *lsv1alpha1.DeployItem, o Observed, d Decision) Observed {
 	status := &item.Status
 	switch d.Next {
@@ -57,7 +57,7 @@ func advance(item *lsv1alpha1.DeployItem, o Observed, d Decision) Observed {
 		recordPickUp(status, o)
 		o.Stored = false
 	case lsv1alpha1.PhaseSucceeded:
-		if o.Phase == lsv1alpha1.PhaseInit { // left out
+		if o.Phase == lsv1alpha1.PhaseInit { // skipped
 			recordPickUp(status, o)
 		}
 		o.exportsInto(item)
@@ -91,8 +91,8 @@ func recordWait(status *lsv1alpha1.DeployItemStatus, o Observed) {
 	}
 }
 
-// Begin makes the current job of an item start over and forgets what the status says of the one before, except when
-// the job was handed to the item.
+// Begin restarts the current job of an item and clears what the status says about the previous one, except when the job was passed to the
+// item.
 func Begin(status *lsv1alpha1.DeployItemStatus, first lsv1alpha1.Phase, now time.Time) {
 	before := status.TransitionTimes
 	run.Begin(&status.RunStatus, status.JobID, first, now)
@@ -117,15 +117,14 @@ func (o Observed) exportsInto(item *lsv1alpha1.DeployItem) {
 	}
 }
 
-// ExportSecretName is the name of the Secret with the exports of an item.
+// ExportSecretName returns the name of the Secret with the exports of an item.
 func ExportSecretName(item string) string { return item + "-export" }
 
 func does[E Effect](d Decision) bool {
 	return slices.ContainsFunc(d.Do, func(e Effect) bool { _, ok := e.(E); return ok })
 }
 
-// RecordError keeps the first and the last few errors of a job. Errors of the same sort that follow each other count
-// as one.
+// RecordError keeps the first and the last few errors of a job. Consecutive errors of the same sort count as one.
 func RecordError(status *lsv1alpha1.DeployItemStatus) {
 	last := status.LastError
 	if last == nil {

@@ -9,7 +9,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Times that are allowed where nothing else is said.
+// These are the default time limits.
 const (
 	DefaultPickupTimeout   = 5 * time.Minute
 	DefaultProgressTimeout = 10 * time.Minute
@@ -20,7 +20,7 @@ func PickedUp(status *lsv1alpha1.DeployItemStatus) bool {
 	return status.Phase != "" && !status.Phase.IsFinal()
 }
 
-// Began returns when the deployer that has picked up the current job began; zero if nobody has noted it.
+// Began returns when the deployer that has picked up the current job started; zero if that was not recorded.
 func Began(status *lsv1alpha1.DeployItemStatus) time.Time {
 	var began time.Time
 	if status.TransitionTimes != nil && status.TransitionTimes.InitTime != nil {
@@ -32,7 +32,7 @@ func Began(status *lsv1alpha1.DeployItemStatus) time.Time {
 	return began
 }
 
-// DeadlineOf returns when a job that began at the given time has to end, zero if it may take as long as it likes.
+// DeadlineOf returns when a job that started at the given time must end, zero if it has no limit.
 func DeadlineOf(item *lsv1alpha1.DeployItem, began time.Time) (time.Time, error) {
 	limit, limited, err := item.Spec.Timeout.Limit(DefaultProgressTimeout)
 	if err != nil || !limited {
@@ -41,8 +41,8 @@ func DeadlineOf(item *lsv1alpha1.DeployItem, began time.Time) (time.Time, error)
 	return began.Add(limit), nil
 }
 
-// InDeletionFlow reports whether the current or next job of an item is one that deletes it. A job that was running when
-// the deletion was asked for is finished first.
+// InDeletionFlow reports whether the current or next job of an item deletes it. A job that was running when the deletion was requested is
+// finished first.
 func InDeletionFlow(deleting bool, phase lsv1alpha1.Phase) bool {
 	running := phase != "" && !phase.IsFinal()
 	return deleting && (!running || phase.IsDeletion())

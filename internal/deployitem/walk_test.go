@@ -24,7 +24,7 @@ const itemType = lsv1alpha1.DeployItemTypeMock
 
 var role = deployitem.Role{Type: itemType, Info: lsv1alpha1.DeployerInformation{Identity: "here", Name: "mock", Version: "1"}}
 
-// script is a deployer that answers as it is told.
+// script is a deployer that gives prepared answers.
 type script struct {
 	answer   deployitem.Answer
 	remember *runtime.RawExtension
@@ -98,7 +98,7 @@ func deleted(i *lsv1alpha1.DeployItem) *lsv1alpha1.DeployItem {
 	return i
 }
 
-// unsaid leaves out of a status what other tests are about, and untimed all times.
+// unsaid ignores the parts of a status that other tests cover, and untimed ignores all times.
 var (
 	unsaid  = cmpopts.IgnoreFields(lsv1alpha1.RunStatus{}, "PhaseTransitionTime", "Conditions", "TransitionTimes")
 	untimed = cmpopts.IgnoreTypes(metav1.Time{})
@@ -109,8 +109,8 @@ var script4 = []deployitem.Answer{
 	{Err: failure.Terminalf(failure.Details{Reason: "Bad"}, "wrong")},
 }
 
-// Whatever an item looks like and whatever the deployer answers: a final phase and the end of the job come together,
-// and a finished item stays as it is.
+// Whatever an item looks like and whatever the deployer answers: a final phase and the end of the job come together, and a finished item
+// stays as it is.
 func TestJOB03_EndAndFinalPhaseComeTogether(t *testing.T) {
 	for _, phase := range phases {
 		for _, finished := range []string{"a", "b"} {
@@ -248,7 +248,7 @@ func TestWaitingStandsInTheConditions(t *testing.T) {
 	}
 }
 
-// However often a deployer that waits is asked, the status stays as it is while it waits for the same.
+// However often a waiting deployer is called, the status does not change while it waits for the same thing.
 func TestWaitingOnWritesNothing(t *testing.T) {
 	i := item("", "b", "")
 	s := &script{answer: deployitem.Answer{Waiting: decision.Reason{Code: "WaitingForRain", Message: "cloud north"}}}
@@ -350,7 +350,7 @@ func TestRepairOfWhatHasFinished(t *testing.T) {
 	}
 }
 
-// What an item waited for stays in its status when its time is up: the watchdog takes it into the error.
+// What an item waited for stays in its status when it times out: the watchdog copies it into the error.
 func TestJOB74_WhatWasWaitedForIsStillToldWhenTheTimeIsUp(t *testing.T) {
 	for _, phase := range []lsv1alpha1.Phase{lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseDeleting} {
 		for name, answer := range map[string]deployitem.Answer{

@@ -8,25 +8,25 @@ import (
 	"slices"
 )
 
-// cell is something in a column: a node, the lane of a line that passes, or the port of one in the border.
+// cell is something in a column: a node, the lane of a passing line, or a port in the border.
 type cell struct {
-	node          int // page: a lane or a port
+	node          int // page for a lane or a port
 	width, height int
 	column, slot  int
 	top           int
 	before, after []int // seams
 }
 
-// seam joins two cells of neighbouring columns. Offsets are the heights at which it meets them, relative to their tops; those at ports of
-// groups cannot be chosen.
+// seam joins two cells of neighbouring columns. Offsets are the heights at which it meets them, relative to their tops; at ports of groups,
+// they are fixed.
 type seam struct {
 	from, to             int
 	fromOffset, toOffset int
 	fromFixed, toFixed   bool
 }
 
-// strand is a link within a block: the cells it goes through, and the seams between these. Where there are too many for lanes of their
-// own it has no seams and goes straight.
+// strand is a link within a block: the cells that it passes, and the seams between these. If there are too many strands for separate lanes,
+// it has no seams and is a straight line.
 type strand struct {
 	link
 	cells, seams []int
@@ -41,7 +41,7 @@ type block struct {
 	strands       []strand
 	columns       [][]int
 	lefts, widths []int // of columns
-	// portsLeft and portsRight say whether the first and the last column are ports.
+	// portsLeft and portsRight report whether the first and the last column are ports.
 	portsLeft, portsRight bool
 	width, height         int
 }
@@ -126,7 +126,7 @@ func (p *plan) block(members []int, links []link) *block {
 	return b
 }
 
-// begin makes a strand with its two ends.
+// begin returns a strand with its two ends.
 func (b *block) begin(l link, cells map[int]int, last int) strand {
 	port := func(column int) int {
 		b.cells = append(b.cells, cell{column: column})
@@ -143,7 +143,7 @@ func (b *block) begin(l link, cells map[int]int, last int) strand {
 	return strand{link: l, cells: []int{from, to}}
 }
 
-// addLanes gives lanes to strands that pass columns, to the shortest first.
+// addLanes adds lanes to strands that pass columns, to the shortest first.
 func (b *block) addLanes(p *plan) {
 	span := func(s strand) int { return b.cells[s.cells[1]].column - b.cells[s.cells[0]].column }
 	byLength := make([]int, len(b.strands))
@@ -167,7 +167,7 @@ func (b *block) addLanes(p *plan) {
 	}
 }
 
-// sew makes the lanes and seams of a strand.
+// sew creates the lanes and seams of a strand.
 func (b *block) sew(p *plan, s *strand) {
 	first, last := s.cells[0], s.cells[1]
 	cells := []int{first}
@@ -188,8 +188,8 @@ func (b *block) sew(p *plan, s *strand) {
 	}
 }
 
-// offset returns the height at which a route leaves or reaches a cell, and whether it is fixed: at its port, if it begins or ends inside of
-// a group, and else in the middle.
+// offset returns the height at which a route leaves or reaches a cell, and whether it is fixed: at its port, if it starts or ends inside a
+// group, otherwise in the middle.
 func (b *block) offset(p *plan, c int, r *route, leaves bool) (int, bool) {
 	n := b.cells[c].node
 	switch {
@@ -201,8 +201,8 @@ func (b *block) offset(p *plan, c int, r *route, leaves bool) (int, bool) {
 	return p.frames[n].in[r], true
 }
 
-// ranks returns the column of each node: the length of the longest path to it. A node with more lines to its right than to its left then
-// moves as close to those as it can, unless it has a side.
+// ranks returns the column of each node: the length of the longest path to it. A node with more lines to its right than to its left is then
+// moved as close to those as possible, unless it has a side.
 func (p *plan) ranks(members []int, links []link) map[int]int {
 	after, before := map[int][]int{}, map[int]int{}
 	balance := map[int]int{}
@@ -239,7 +239,7 @@ func (p *plan) ranks(members []int, links []link) map[int]int {
 	return rank
 }
 
-// push moves nodes that stand at the end into the last column, if no line leads on from them.
+// push moves nodes at the end into the last column, if no line leads on from them.
 func (p *plan) push(rank map[int]int, members []int, after map[int][]int) {
 	last := 0
 	for _, n := range members {

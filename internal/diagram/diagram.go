@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package diagram draws directed graphs whose nodes may lie in groups: it lays them out from left to right, and writes them as SVG and in
-// the languages of Graphviz and Mermaid. It is pure, and the same graph always gives the same drawing.
+// Package diagram draws directed graphs whose nodes may be in groups: it lays them out from left to right, and writes them as SVG and in
+// the languages of Graphviz and Mermaid. It is pure, and the same graph always results in the same drawing.
 //
-// The layout is layered. Each group is laid out by itself, the innermost first, and is then one box among others. Within a group, boxes
-// that are connected form a block: their columns follow from the longest path to them, their order in a column from the mean position of
-// their neighbours, and their heights from what straightens the lines most. A line that passes a column has a lane of its own there, and
-// one that enters or leaves a group has a port in its border. So lines cross gaps only, and never a box.
+// The layout is layered. Each group is laid out separately, the innermost first, and is then one box among others. Within a group,
+// connected boxes form a block: their columns follow from the longest path to them, their order in a column from the mean position of their
+// neighbours, and their heights from what straightens the lines most. A line that passes a column has a separate lane there, and one that
+// enters or leaves a group has a port in its border. So lines cross only gaps, and never a box.
 package diagram
 
-// Graph is what is drawn. A node with the ID of one before it is left out, and so is an edge from or to a node that there is not.
+// Graph is the input of a drawing. Nodes with a duplicate ID are omitted, and so are edges from or to missing nodes.
 type Graph struct {
-	// Title says what the graph shows, to those who cannot see it.
+	// Title describes the graph for people who cannot see it.
 	Title string
 	Nodes []Node
 	Edges []Edge
@@ -21,12 +21,12 @@ type Graph struct {
 // Node is a box, or a group if it is the parent of others.
 type Node struct {
 	ID string
-	// Parent is the ID of the group it lies in. A node whose parent is not there, or lies inside of the node itself, lies in no group.
+	// Parent is the ID of its group. A node is in no group if its parent is missing, or inside the node itself.
 	Parent        string
 	Title, Detail string
-	// State is a word that says how it looks, such as done or failed. An unknown one is drawn plainly.
+	// State is a word that determines the style, such as done or failed. An unknown one has a plain style.
 	State string
-	// Side says at which end of what it is connected with it stands. Without one it stands where its lines are short.
+	// Side places the node at an end of what it is connected with. Without it, the node is placed where its lines are short.
 	Side Side
 }
 
@@ -40,17 +40,17 @@ const (
 	End
 )
 
-// Edge goes from one node to another. Both may be groups, and one may lie in the other.
+// Edge goes from one node to another. Both may be groups, and one may be inside the other.
 type Edge struct {
 	From, To, Label string
-	// State is empty, there, missing or cut. The label of an edge that is there is told only to those who point at it.
+	// State is empty, there, missing or cut. The label of an edge that is there appears only on hover.
 	State string
 }
 
-// There is the state of an edge that nobody has to care about.
+// There is the state of an edge that needs no attention.
 const There = "there"
 
-// Drawing is a graph with the place of everything, in pixels. Groups come before what lies in them.
+// Drawing is a graph with all positions, in pixels. Groups come before their contents.
 type Drawing struct {
 	Title         string
 	Width, Height int
@@ -58,24 +58,24 @@ type Drawing struct {
 	Lines         []Line
 }
 
-// Box is the place of a node.
+// Box is the position of a node.
 type Box struct {
 	Node
 	X, Y, Width, Height int
-	// Group says that others lie in it.
+	// Group reports whether it contains others.
 	Group bool
 }
 
-// Line is the way of an edge. It begins and ends at a side of its boxes.
+// Line is the path of an edge. It starts and ends at a side of its boxes.
 type Line struct {
 	Edge
 	// Path is the d attribute of an SVG path: cubic curves and horizontal lines, from left to right unless the edge closes a cycle.
 	Path string
-	// LabelX and LabelY are the middle of the foot of the label.
+	// LabelX and LabelY are the middle of the label's bottom edge.
 	LabelX, LabelY int
 }
 
-// The sizes of what is drawn, in pixels.
+// Sizes, in pixels.
 const (
 	NodeWidth  = 148
 	NodeHeight = 50
@@ -90,7 +90,7 @@ const (
 	blockGap     = 24  // between blocks
 )
 
-// Layout gives everything its place.
+// Layout computes all positions.
 func (g Graph) Layout() Drawing {
 	p := newPlan(g)
 	p.layOut(page)

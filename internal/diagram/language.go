@@ -33,7 +33,7 @@ func (g Graph) DOT() string {
 	return out.String()
 }
 
-// writeDOT writes what lies in a frame. A group at which edges begin or end has a point that nobody sees, for they need a node.
+// writeDOT writes the contents of a frame. A group where edges start or end has an invisible point, because they need a node.
 func (p *plan) writeDOT(out *strings.Builder, f int, ends map[int]bool) {
 	indent := strings.Repeat("  ", p.depth[f]+1)
 	for _, n := range p.members[f] {
@@ -62,7 +62,7 @@ func edgeColour(e Edge) string {
 	return ""
 }
 
-// ends are those of the edge, whichever way it is drawn.
+// ends returns those of the edge, whichever way it is drawn.
 func (r *route) ends() (from, to int) {
 	if r.reversed {
 		return r.right, r.left
@@ -81,8 +81,8 @@ func dotText(lines ...string) string {
 	return `"` + strings.Join(escaped, `\n`) + `"`
 }
 
-// Mermaid returns the graph in the language of Mermaid. An edge between a group and what lies in it is left out, since Mermaid refuses
-// graphs with such edges.
+// Mermaid returns the graph in the language of Mermaid. Edges between a group and its contents are omitted, since Mermaid rejects graphs
+// with such edges.
 func (g Graph) Mermaid() string {
 	p := newPlan(g)
 	var out strings.Builder
@@ -139,7 +139,7 @@ func (p *plan) writeClasses(out *strings.Builder) {
 	}
 }
 
-// mermaidText quotes lines of text. What means something to Mermaid or to HTML is written as a character code.
+// mermaidText quotes lines of text. Characters with a meaning in Mermaid or HTML are written as character codes.
 func mermaidText(lines ...string) string {
 	var escaped []string
 	for _, line := range lines {

@@ -10,7 +10,7 @@ import (
 	"espalier.dev/internal/diagram"
 )
 
-// hostile has a group, edges of all states, a cycle, and texts that mean something to each language.
+// hostile has a group, edges of all states, a cycle, and texts with a meaning in each language.
 func hostile() diagram.Graph {
 	return diagram.Graph{
 		Title: `say "hi" \n`,
@@ -71,7 +71,7 @@ func TestMermaid(t *testing.T) {
 	}
 }
 
-// What others have written must neither break the picture nor do anything in it.
+// Foreign texts must neither break the picture nor run in it.
 func TestSVGOfHostileTexts(t *testing.T) {
 	got := hostile().Layout().SVG()
 	checkXML(t, got)
@@ -82,7 +82,7 @@ func TestSVGOfHostileTexts(t *testing.T) {
 	}
 }
 
-// Who cannot see a picture reads the title and the description.
+// Screen readers read the title and the description.
 func TestSVGIsDescribed(t *testing.T) {
 	got := shop().Layout().SVG()
 	for _, want := range []string{

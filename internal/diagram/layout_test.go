@@ -70,7 +70,7 @@ func nested() diagram.Graph {
 	return g
 }
 
-// random makes a graph with whatever may go wrong: cycles, groups in themselves, unknown and double names.
+// random returns a graph with everything that may go wrong: cycles, groups in themselves, unknown and duplicate names.
 func random(seed uint64, nodes, edges int) diagram.Graph {
 	chance := rand.New(rand.NewPCG(seed, 1))
 	name := func() string { return fmt.Sprintf("n%d", chance.IntN(nodes+1)) }
@@ -190,7 +190,7 @@ func TestLargeGraphs(t *testing.T) {
 	}
 }
 
-// checkBoxes fails unless boxes lie in the drawing and in their groups, and overlap with nothing else.
+// checkBoxes fails unless boxes are inside the drawing and their groups, and overlap with nothing else.
 func checkBoxes(t *testing.T, d diagram.Drawing) {
 	t.Helper()
 	page := diagram.Box{Width: d.Width, Height: d.Height}
@@ -214,7 +214,7 @@ func inside(inner, outer diagram.Box) bool {
 	return inner.X >= outer.X && inner.Y >= outer.Y && inner.X+inner.Width <= outer.X+outer.Width && inner.Y+inner.Height <= outer.Y+outer.Height
 }
 
-// checkLines fails unless lines begin and end at the sides of their boxes and cross no other box, save for groups around their ends.
+// checkLines fails unless lines start and end at the sides of their boxes and cross no other box, except for groups around their ends.
 func checkLines(t *testing.T, d diagram.Drawing) {
 	t.Helper()
 	boxes := map[string]diagram.Box{}
@@ -245,7 +245,7 @@ func atSide(at [2]int, box diagram.Box) bool {
 
 var commands = regexp.MustCompile(`([MHC])([-0-9 ]+)`)
 
-// pointsOf returns points along a path, close enough to each other not to jump over a box.
+// pointsOf returns points along a path, close enough to each other not to skip a box.
 func pointsOf(t *testing.T, path string) [][2]int {
 	t.Helper()
 	var points [][2]int

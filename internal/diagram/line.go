@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// trace returns the points that a strand goes through, relative to its block. Between two points of the same height the line is straight,
-// elsewhere it is a curve that leaves and arrives horizontally. All curves lie in gaps between columns.
+// trace returns the points of a strand, relative to its block. Between two points of the same height the line is straight, otherwise it is
+// a curve that starts and ends horizontally. All curves are in gaps between columns.
 func (b *block) trace(s strand) []point {
 	first, last := b.cells[s.cells[0]], b.cells[s.cells[len(s.cells)-1]]
 	start, end := first.top+s.fromOffset, last.top+s.toOffset
@@ -29,7 +29,7 @@ func (b *block) trace(s strand) []point {
 	return append(points, point{b.lefts[last.column], end})
 }
 
-// line puts the pieces of a route together.
+// line joins the pieces of a route.
 func (p *plan) line(r *route, origins []point) Line {
 	if r.left == r.right {
 		return p.loop(r, origins[r.left])
@@ -60,7 +60,7 @@ func (p *plan) loop(r *route, at point) Line {
 	return Line{Edge: r.Edge, Path: curve, LabelX: at.x + width/2, LabelY: foot + 18}
 }
 
-// withoutStops leaves out points in the midst of straight lines.
+// withoutStops removes points inside straight lines.
 func withoutStops(points []point) []point {
 	result := points[:1:1]
 	for _, at := range points[1:] {
@@ -76,7 +76,7 @@ func withoutStops(points []point) []point {
 	return result
 }
 
-// labelPlace is above the middle of the longest part of a line. Straight parts are easier to read beside.
+// labelPlace returns the middle of the longest part of a line. Labels are easier to read beside straight parts.
 func labelPlace(points []point) point {
 	best, most := points[0], -1
 	for i, to := range points[1:] {

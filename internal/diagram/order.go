@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// sweeps is how often the order is improved from left to right and back.
+// sweeps is the number of passes from left to right and back that improve the order.
 const sweeps = 12
 
 // order sorts the cells of each column so that few lines cross.
@@ -32,7 +32,7 @@ func (b *block) order() {
 	}
 }
 
-// firstOrder is that of a walk along the lines, which keeps together what is connected.
+// firstOrder is the order of a walk along the lines, which keeps connected cells together.
 func (b *block) firstOrder() {
 	seen := make([]bool, len(b.cells))
 	for start := range b.cells {
@@ -69,7 +69,8 @@ func (b *block) slots() [][]int {
 	return result
 }
 
-// sort orders a column by the mean position of the neighbours in the column before it, or after it. Cells without such neighbours stay.
+// sort orders a column by the mean position of the neighbours in the column before it, or after it. Cells without such neighbours keep
+// their position.
 func (b *block) sort(column int, byBefore bool) {
 	var movable, places []int
 	means := map[int]int{}
@@ -86,7 +87,7 @@ func (b *block) sort(column int, byBefore bool) {
 	b.number(column)
 }
 
-// mean returns the mean position of the neighbours of a cell, in thousandths of a slot. Where a line meets a group counts too.
+// mean returns the mean position of the neighbours of a cell, in thousandths of a slot. The position where a line meets a group counts too.
 func (b *block) mean(c int, byBefore bool) (int, bool) {
 	seams := b.cells[c].after
 	if byBefore {

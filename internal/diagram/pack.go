@@ -5,8 +5,8 @@ package diagram
 
 import "math/bits"
 
-// pack puts blocks on shelves, one shelf below the other, and so gives the frame its size. A block with ports has a shelf of its own, so
-// that its lines reach the borders, and nodes without lines begin a new one.
+// pack arranges blocks on shelves, from top to bottom, which determines the size of the frame. A block with ports has a separate shelf, so
+// that its lines reach the borders, and nodes without lines start a new one.
 func (f *frame) pack(blocks []*block, top int) {
 	if len(blocks) == 0 {
 		f.width, f.height = 2*padding, 2*padding
@@ -45,7 +45,7 @@ func (f *frame) shelve(blocks []*block, top int) {
 	}
 }
 
-// shelfWidth is that of the widest block, or as much as makes the whole about twice as wide as high.
+// shelfWidth returns the width of the widest block, or the width that makes the whole about twice as wide as high.
 func shelfWidth(blocks []*block) int {
 	widest, area := 0, 0
 	for _, b := range blocks {
@@ -55,7 +55,7 @@ func shelfWidth(blocks []*block) int {
 	return max(widest, root(2*area))
 }
 
-// root returns a number that is close above the square root.
+// root returns a number slightly above the square root.
 func root(n int) int {
 	if n <= 0 {
 		return 0
@@ -70,7 +70,7 @@ func root(n int) int {
 	}
 }
 
-// take puts the nodes and lines of a block into the frame.
+// take adds the nodes and lines of a block to the frame.
 func (f *frame) take(b *block, at point) {
 	for _, c := range b.cells {
 		if c.node != page {

@@ -8,13 +8,13 @@ import (
 	"slices"
 )
 
-// grain is how many steps a pixel has while places are found. All of it is done in whole numbers, so that every machine draws the same.
+// grain is the number of steps per pixel during placement. All computations use integers, so that every machine draws the same.
 const grain = 64
 
 const rounds = 8
 
-// place finds the tops of cells. Each wants to be where its lines are straight; columns are settled one after the other, in both
-// directions, first by the neighbours on one side and at last by those on both.
+// place computes the tops of cells. Each wants to be where its lines are straight; columns are settled one after another, in both
+// directions, first by the neighbours on one side and finally by those on both.
 func (b *block) place() {
 	for _, column := range b.columns {
 		at := 0
@@ -37,7 +37,7 @@ func (b *block) place() {
 	b.round()
 }
 
-// distance is that between the tops of two cells that follow each other in a column.
+// distance returns the distance between the tops of two consecutive cells in a column.
 func (b *block) distance(upper, lower int) int {
 	gap := rowGap
 	switch lanes := [2]bool{b.cells[upper].node == page, b.cells[lower].node == page}; lanes {
@@ -49,7 +49,7 @@ func (b *block) distance(upper, lower int) int {
 	return b.cells[upper].height + gap
 }
 
-// pool is a run of cells that touch: how many, and the weighted sum of where they want the first of them to be.
+// pool is a run of cells that touch: their number, and the weighted sum of the desired positions of the first one.
 type pool struct{ count, sum, weight int }
 
 func (p pool) mean() int {
@@ -61,7 +61,7 @@ func (p pool) mean() int {
 }
 
 // settle moves the cells of a column as close as possible to where they want to be, by least squares, while they keep their order and
-// distance. Cells that get in each other's way become a pool and meet in the middle (isotonic regression).
+// distance. Conflicting cells become a pool and meet in the middle (isotonic regression).
 func (b *block) settle(column []int, byBefore, byAfter bool) {
 	var pools []pool
 	offset := 0
@@ -91,8 +91,8 @@ func (b *block) settle(column []int, byBefore, byAfter bool) {
 	}
 }
 
-// wish returns where the lines of a cell would be straight, and how much that matters: bends of lanes look worst. A cell without lines
-// wants to stay.
+// wish returns where the lines of a cell would be straight, and the weight of that: bends of lanes look worst. A cell without lines wants
+// to stay.
 func (b *block) wish(c int, byBefore, byAfter bool) (top, weight int) {
 	sum := 0
 	add := func(other, bend int) {
@@ -122,7 +122,7 @@ func (b *block) wish(c int, byBefore, byAfter bool) (top, weight int) {
 	return sum / weight, weight
 }
 
-// round makes pixels of places, the smallest of which is 0.
+// round converts positions to pixels, the smallest of which is 0.
 func (b *block) round() {
 	least := b.cells[0].top
 	for _, c := range b.cells {
@@ -164,7 +164,7 @@ func (b *block) spread(c int, seams []int, look func(*seam) (height int, fixed b
 	}
 }
 
-// spreadAt returns the place of one of several lines at a side: around the middle, ten pixels apart if there is room.
+// spreadAt returns the position of one of several lines at a side: around the middle, ten pixels apart if there is room.
 func spreadAt(height, i, count int) int {
 	if count == 1 {
 		return height / 2
@@ -173,7 +173,7 @@ func spreadAt(height, i, count int) int {
 	return height/2 - all/2 + i*all/(count-1)
 }
 
-// gaps are those behind each column, as wide as the labels in them need.
+// gaps returns the gaps after each column, as wide as their labels need.
 func (b *block) gaps() []int {
 	gaps := make([]int, len(b.columns))
 	for i := range gaps {
@@ -194,7 +194,7 @@ func (b *block) gaps() []int {
 	return gaps
 }
 
-// measure gives columns their places.
+// measure computes the positions of columns.
 func (b *block) measure() {
 	gaps := b.gaps()
 	b.lefts, b.widths = make([]int, len(b.columns)), make([]int, len(b.columns))

@@ -3,38 +3,38 @@
 
 package diagram
 
-// page is the index of what lies around everything; nodes have indexes from 1. It also stands for "no node".
+// page is the index of the outermost frame; nodes have indexes from 1. It also stands for "no node".
 const page = 0
 
 type point struct{ x, y int }
 
-// route is an edge on its way. It is drawn from its left end to its right end.
+// route is an edge to be drawn, from its left end to its right end.
 type route struct {
 	Edge
 	left, right int
-	// reversed says that the edge goes from right to left, since it closes a cycle.
+	// reversed reports whether the edge goes from right to left, because it closes a cycle.
 	reversed bool
-	// home is the innermost frame that holds both ends, or the end that holds the other one.
+	// home is the innermost frame that contains both ends, or the end that contains the other one.
 	home int
-	// frames are those it has a piece in, from left to right; pieces are relative to their frames.
+	// frames are those in which it has a piece, from left to right; pieces are relative to their frames.
 	frames []int
 	pieces map[int][]point
 }
 
-// link is a route in one frame. An end that is page lies in the border of the frame.
+// link is a route in one frame. An end that is page is in the border of the frame.
 type link struct {
 	route    *route
 	from, to int
-	// home says that the frame is the home of the route: there it has its label.
+	// home reports whether the frame is the home of the route, where it has its label.
 	home bool
 }
 
-// frame is a group, or the page, with the places of what lies in it relative to its corner.
+// frame is a group, or the page, with the positions of its contents relative to its corner.
 type frame struct {
 	index         int
 	width, height int
 	spots         map[int]point
-	// in and out are the heights at which routes go through the left and the right border.
+	// in and out are the heights at which routes cross the left and the right border.
 	in, out map[*route]int
 }
 
@@ -75,7 +75,7 @@ func newPlan(g Graph) *plan {
 	return p
 }
 
-// nest finds out which node lies in which.
+// nest determines the parent of each node.
 func (p *plan) nest(index map[string]int) {
 	p.parent = make([]int, len(p.nodes))
 	p.depth = make([]int, len(p.nodes))
@@ -92,7 +92,7 @@ func (p *plan) nest(index map[string]int) {
 	p.eachNode(page, func(n int) { p.depth[n] = p.depth[p.parent[n]] + 1 })
 }
 
-// holds says whether inner is outer or lies in it.
+// holds reports whether inner is outer or inside it.
 func (p *plan) holds(outer, inner int) bool {
 	for inner != outer && inner != page {
 		inner = p.parent[inner]
@@ -102,7 +102,7 @@ func (p *plan) holds(outer, inner int) bool {
 
 func (p *plan) isGroup(n int) bool { return len(p.members[n]) > 0 }
 
-// eachNode visits what lies in a frame, groups before what lies in them.
+// eachNode visits the contents of a frame, groups before their contents.
 func (p *plan) eachNode(f int, visit func(int)) {
 	for _, n := range p.members[f] {
 		visit(n)
@@ -126,7 +126,7 @@ func (p *plan) home(a, b int) int {
 	return p.parent[a]
 }
 
-// member returns the node in a frame that is n or holds it; page if n is the frame itself.
+// member returns the node in a frame that is n or contains it; page if n is the frame itself.
 func (p *plan) member(f, n int) int {
 	if n == f {
 		return page
@@ -137,8 +137,8 @@ func (p *plan) member(f, n int) int {
 	return n
 }
 
-// breakCycles turns those routes around that lead back to a box from which they can be reached. Only routes with the same home can form a
-// cycle, for in other frames they are seen as leading to a border.
+// breakCycles reverses routes that lead back to a box from which they can be reached. Only routes with the same home can form a cycle,
+// because in other frames they lead to a border.
 func (p *plan) breakCycles() {
 	after := make([][]*route, len(p.nodes))
 	for _, r := range p.routes {
@@ -170,7 +170,7 @@ func (p *plan) breakCycles() {
 	}
 }
 
-// divide cuts a route into links: up from its left end to the borders of the groups around it, across, and down to its right end.
+// divide splits a route into links: up from its left end to the borders of the groups around it, across, and down to its right end.
 func (p *plan) divide(r *route) {
 	add := func(f int, l link) {
 		l.route = r
@@ -197,7 +197,7 @@ func (p *plan) divide(r *route) {
 	}
 }
 
-// layOut gives everything in a frame its place, and the frame its size.
+// layOut computes the positions in a frame, and the size of the frame.
 func (p *plan) layOut(f int) {
 	for _, n := range p.members[f] {
 		if p.isGroup(n) {

@@ -3,7 +3,7 @@
 
 package diagram
 
-// look is how a state is drawn, in light and in dark.
+// look is the style of a state, in light and dark mode.
 type look struct {
 	text, fill, line, darkText, darkFill, darkLine string
 	dashed                                         bool
@@ -16,10 +16,10 @@ const (
 	octagon = "M5.4 1.5h5.2l3.9 3.9v5.2l-3.9 3.9H5.4l-3.9-3.9V5.4z"
 )
 
-// plain is how a box without a known state looks.
+// plain is the style of a box without a known state.
 var plain = look{text: "#5a665f", fill: "#ffffff", line: "#c5ccc5", darkText: "#94a19a", darkFill: "#141a17", darkLine: "#3a4540"}
 
-// stateOrder is the order in which looks are written.
+// stateOrder is the order in which styles are written.
 var stateOrder = []string{"not-yet", "works", "done", "failed", "going", "going-failed", "waits", "person", "stopped", "unknown", "ghost"}
 
 var looks = map[string]look{
@@ -44,7 +44,7 @@ var looks = map[string]look{
 		outline: "M8 1l7 7l-7 7l-7-7zM8 4.5v4.5M8 10.8v.4",
 	},
 	"stopped": idle(false, circle+"M6.3 5.5v5M9.7 5.5v5"),
-	// ghost is something that is referred to and does not exist.
+	// ghost is something that is referenced and does not exist.
 	"ghost": {
 		text: "#855300", fill: "none", line: "#b77a12", darkText: "#f0bd62", darkFill: "none", darkLine: "#d59d3a", dashed: true,
 		outline: circle + "M8 4.5v4.5M8 11v.2",
@@ -64,7 +64,7 @@ func bad(outline string) look {
 	}
 }
 
-// lookOf returns how a state looks.
+// lookOf returns the style of a state.
 func lookOf(state string) look {
 	if l, known := looks[word(state)]; known {
 		return l

@@ -12,8 +12,8 @@ var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "
 
 func xmlText(text string) string { return escapes.Replace(clean(text)) }
 
-// SVG returns the drawing as a file of its own, which follows the reader's choice of light or dark. Texts that are cut can be read in
-// full by pointing at them, and all of it can be read from the description.
+// SVG returns the drawing as a standalone file, which follows the reader's choice of light or dark mode. Truncated texts are shown in full
+// on hover, and the description contains everything.
 func (d Drawing) SVG() string {
 	var out strings.Builder
 	fmt.Fprintf(
@@ -52,7 +52,7 @@ func (d Drawing) SVG() string {
 	return out.String()
 }
 
-// description says all of a drawing in words.
+// description describes the whole drawing in words.
 func (d Drawing) description() string {
 	titles := map[string]string{}
 	var boxes, lines []string
@@ -153,7 +153,7 @@ func (l Line) writeLabel(out *strings.Builder) {
 	}
 }
 
-// class is that of the style sheet; an edge without a state looks as one that is there.
+// class returns the class in the style sheet; an edge without a state looks like one that is there.
 func (l Line) class() string {
 	if l.State == "missing" || l.State == "cut" {
 		return l.State
@@ -170,7 +170,7 @@ const baseStyle = `text { font-family: Inter, system-ui, -apple-system, "Segoe U
 .icon path { fill: none; stroke-width: 1.5px; stroke-linecap: round; stroke-linejoin: round; }
 `
 
-// styleSheet gives each colour twice: for light and, in a media query, for dark.
+// styleSheet contains each colour twice: for light and, in a media query, for dark mode.
 func styleSheet() string {
 	light, dark := pageStyle(false), pageStyle(true)
 	shapes := ""
@@ -203,7 +203,7 @@ func pageStyle(dark bool) string {
 	return rules("#f6f7f5", "#f0f2ef", "#141c18", [3]string{"#8b968f", "#b77a12", "#c8352c"})
 }
 
-// rules are the styles of all but boxes. Lines are, in this order, there, missing and cut.
+// rules are the styles of everything but boxes. Lines are, in this order, there, missing and cut.
 func rules(canvas, group, text string, lines [3]string) string {
 	result := fmt.Sprintf(".page { fill: %s; } .group > rect { fill: %s; } .title { fill: %s; }\n", canvas, group, text)
 	for i, class := range []string{There, "missing", "cut"} {

@@ -8,17 +8,17 @@ import (
 	"unicode"
 )
 
-// Sizes of text, in tenths of a pixel. That of titles is more than what they are drawn with, since they are bold.
+// Sizes of text, in tenths of a pixel. That of titles exceeds the font size, since they are bold.
 const (
 	titleSize  = 138
 	detailSize = 115
 	labelSize  = 110
 )
 
-// showsLabel says whether the label of an edge is drawn.
+// showsLabel reports whether the label of an edge is drawn.
 func (e Edge) showsLabel() bool { return e.Label != "" && e.State != There }
 
-// textWidth estimates how wide a text is, in pixels. It errs on the wide side: fonts differ.
+// textWidth estimates the width of a text, in pixels. It errs on the wide side: fonts differ.
 func textWidth(text string, size int) int {
 	hundredths := 0
 	for _, r := range text {
@@ -27,7 +27,7 @@ func textWidth(text string, size int) int {
 	return (hundredths*size + 999) / 1000
 }
 
-// runeWidth is in hundredths of the size of the font.
+// runeWidth returns the width in hundredths of the font size.
 func runeWidth(r rune) int {
 	switch {
 	case unicode.Is(unicode.Mn, r):
@@ -44,7 +44,7 @@ func runeWidth(r rune) int {
 	return 58
 }
 
-// cut shortens a text to a width, with an ellipsis.
+// cut truncates a text to a width, with an ellipsis.
 func cut(text string, width, size int) string {
 	if textWidth(text, size) <= width {
 		return text
@@ -56,7 +56,7 @@ func cut(text string, width, size int) string {
 	return strings.TrimRight(string(runes), " ") + "…"
 }
 
-// clean makes one line of a text, without what cannot be printed or written as XML.
+// clean returns a text on one line, without characters that cannot be printed or written as XML.
 func clean(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -70,7 +70,7 @@ func clean(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// word makes a name of a class of a state: small letters, digits and hyphens.
+// word converts a state into a class name: lower-case letters, digits and hyphens.
 func word(state string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {

@@ -19,18 +19,18 @@ const (
 	handshakeTimeout = 5 * time.Second
 	keepAlive        = 30 * time.Second
 	idleTimeout      = 90 * time.Second
-	silenceTimeout   = 30 * time.Second // without a frame from the server, after which it is asked for a sign of life
-	answerTimeout    = 15 * time.Second // for that sign
+	silenceTimeout   = 30 * time.Second // without a frame from the server, after which it is pinged
+	answerTimeout    = 15 * time.Second // for the response to that ping
 )
 
-// Dialer returns a dialer that obeys the rules and gives up after five seconds.
+// Dialer returns a dialer that obeys the rules and times out after five seconds.
 func (r Rules) Dialer() *net.Dialer {
 	return &net.Dialer{Timeout: connectTimeout, KeepAlive: keepAlive, Control: r.control}
 }
 
-// Transport returns an HTTP transport whose every connection obeys the rules. It ignores proxies of the environment, since behind a
-// proxy the rules would judge the proxy's address only. How long an answer may take is up to the context of the request. Each
-// call returns a transport with connections of its own.
+// Transport returns an HTTP transport that obeys the rules for every connection. It ignores proxies of the environment, because behind a
+// proxy the rules would check only the proxy's address. The context of the request limits the response time. Each call returns a transport
+// with separate connections.
 func (r Rules) Transport(trust *tls.Config) *http.Transport {
 	return &http.Transport{
 		DialContext:         r.Dialer().DialContext,
@@ -43,10 +43,10 @@ func (r Rules) Transport(trust *tls.Config) *http.Transport {
 	}
 }
 
-// control sees each address that the dialer is about to connect to.
+// control checks each address that the dialer is about to connect to.
 func (r Rules) control(network, address string, _ syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
-		return fmt.Errorf("connections by %s are refused: only TCP is allowed", network)
+		return fmt.Errorf("connections over %s are not allowed: only TCP is", network)
 	}
 	resolved, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"net/url"
 )
 
-// IsLoopback reports whether an address, or the host of a URL, is one of this machine that nobody else reaches.
+// IsLoopback reports whether an address, or the host of a URL, is a loopback address, which only this machine can reach.
 func IsLoopback(address string) bool {
 	host := address
 	if parsed, err := url.Parse(address); err == nil && parsed.Host != "" {

@@ -9,21 +9,21 @@ import (
 	"net/netip"
 )
 
-// Rules say which addresses may be dialled. The zero value allows all but the loopback addresses and what is never allowed: link-local,
+// Rules say which addresses may be dialled. The zero value allows all but loopback addresses and those that are never allowed: link-local,
 // multicast and unspecified addresses and the metadata services of clouds.
 type Rules struct {
-	// AllowLoopback permits addresses of this machine. In a pod these are the other processes of the pod, so it is meant for
-	// tests and for machines on which the API server itself listens on loopback.
+	// AllowLoopback permits addresses of this machine. In a pod, these belong to the other processes of the pod, so it is meant for tests and
+	// for machines on which the API server itself listens on loopback.
 	AllowLoopback bool
 
-	// Only, if it is not empty, lists the networks outside of which nothing is dialled. It does not lift any other rule.
+	// Only, unless it is empty, lists the only networks that may be dialled. It does not lift any other rule.
 	Only []netip.Prefix
 
-	// Never lists further networks that are not dialled.
+	// Never lists further networks that must not be dialled.
 	Never []netip.Prefix
 }
 
-// Refusal is the error for an address that the rules forbid. No retry helps as long as the name leads to that address.
+// Refusal is the error for an address that the rules forbid. Retries are useless as long as the name resolves to that address.
 type Refusal struct {
 	Address netip.Addr
 	Why     string
@@ -31,7 +31,7 @@ type Refusal struct {
 
 // Error names the address and the rule.
 func (r *Refusal) Error() string {
-	return fmt.Sprintf("address %s is refused: %s", r.Address, r.Why)
+	return fmt.Sprintf("address %s is rejected: %s", r.Address, r.Why)
 }
 
 // IsRefusal reports whether an error comes from an address that the rules forbid.
@@ -40,7 +40,7 @@ func IsRefusal(err error) bool {
 	return errors.As(err, &refusal)
 }
 
-// Check returns a *Refusal if the rules forbid the address. An IPv6 address that stands for an IPv4 one is judged as both.
+// Check returns a *Refusal if the rules forbid the address. An IPv6 address that represents an IPv4 address is checked as both.
 func (r Rules) Check(address netip.Addr) error {
 	address = address.Unmap().WithZone("")
 	if why := r.complaint(address); why != "" {
@@ -48,7 +48,7 @@ func (r Rules) Check(address netip.Addr) error {
 	}
 	if inner, ok := embedded(address); ok {
 		if why := r.complaint(inner); why != "" {
-			return &Refusal{Address: address, Why: "it stands for " + inner.String() + ": " + why}
+			return &Refusal{Address: address, Why: "it represents " + inner.String() + ": " + why}
 		}
 	}
 	return nil
@@ -73,24 +73,24 @@ func (r Rules) complaint(address netip.Addr) string {
 func alwaysRefused(address netip.Addr) string {
 	switch {
 	case !address.IsValid():
-		return "it is no IP address"
+		return "it is not an IP address"
 	case address.IsUnspecified() || thisNetwork.Contains(address):
-		return "unspecified addresses are never dialled"
+		return "unspecified addresses are never allowed"
 	case address.IsMulticast() || address == broadcast:
-		return "multicast and broadcast addresses are never dialled"
+		return "multicast and broadcast addresses are never allowed"
 	case within(address, metadata):
-		return "metadata services of clouds are never dialled"
+		return "metadata services of clouds are never allowed"
 	case address.IsLinkLocalUnicast():
-		return "link-local addresses are never dialled"
+		return "link-local addresses are never allowed"
 	}
 	return ""
 }
 
 var (
-	thisNetwork = netip.MustParsePrefix("0.0.0.0/8") // Linux takes it for this machine
+	thisNetwork = netip.MustParsePrefix("0.0.0.0/8") // Linux treats it as this machine
 	broadcast   = netip.MustParseAddr("255.255.255.255")
 
-	// metadata lists where clouds give credentials to whoever asks from inside a machine.
+	// metadata lists where clouds give credentials to any process on a machine.
 	metadata = []netip.Prefix{
 		netip.MustParsePrefix("169.254.169.254/32"), // most clouds
 		netip.MustParsePrefix("169.254.170.0/24"),   // AWS containers and pods
@@ -111,7 +111,7 @@ func within(address netip.Addr, networks []netip.Prefix) bool {
 	return false
 }
 
-// translations are the IPv6 networks whose addresses carry an IPv4 address, and at which byte.
+// translations are the IPv6 networks whose addresses contain an IPv4 address, and its first byte.
 var translations = []struct {
 	network netip.Prefix
 	offset  int

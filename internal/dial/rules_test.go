@@ -33,7 +33,7 @@ func TestAddresses(t *testing.T) {
 		{loopback, "::1", ""},
 		{loopback, "169.254.169.254", "metadata"},
 		{loopback, "::ffff:169.254.169.254", "metadata"},
-		{loopback, "64:ff9b::169.254.169.254", "stands for 169.254.169.254"},
+		{loopback, "64:ff9b::169.254.169.254", "represents 169.254.169.254"},
 		{loopback, "64:ff9b:1::169.254.169.254", "metadata"},
 		{loopback, "2002:a9fe:a9fe::1", "metadata"},
 		{loopback, "::169.254.169.254", "metadata"},
@@ -72,7 +72,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// FuzzCheck looks for spellings of a forbidden IPv4 address that the rules let through.
+// FuzzCheck searches for spellings of a forbidden IPv4 address that the rules let through.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{"169.254.169.254", "::ffff:127.0.0.1", "64:ff9b::1", "2002:7f00:1::", "::1", "fe80::1%lo", "10.0.0.1"} {
 		f.Add(seed)

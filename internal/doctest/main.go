@@ -9,8 +9,8 @@
 //	<!-- run in background until "some text" -->
 //
 // The blocks run in Bash, as if typed into one terminal after the other: exported variables and the working directory
-// carry over, and the first command that fails ends the run. A block in the background has a terminal of its own. The
-// next block begins once it has printed the text; at the end it gets what Ctrl-C sends and must stop without an error.
+// carry over, and the first command that fails ends the run. A block in the background has its own terminal. The
+// next block starts once it has printed the text; at the end it gets what Ctrl-C sends and must stop without an error.
 package main
 
 import (
@@ -23,13 +23,13 @@ import (
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: readme PAGE.md")
+		fmt.Fprintln(os.Stderr, "usage: doctest PAGE.md")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	if err := runPage(ctx, os.Args[1]); err != nil {
-		fmt.Fprintf(os.Stderr, "readme: %s: %v\n", os.Args[1], err)
+		fmt.Fprintf(os.Stderr, "doctest: %s: %v\n", os.Args[1], err)
 		os.Exit(1)
 	}
 }

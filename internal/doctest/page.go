@@ -11,10 +11,10 @@ import (
 
 // Block is a piece of shell code on a page.
 type Block struct {
-	// Line is where the code begins on the page.
+	// Line is the first line of the code on the page.
 	Line int
 	Code string
-	// Until is the text that a block in the background prints when it is ready, empty for other blocks.
+	// Until is the text that a background block prints when it is ready, empty for other blocks.
 	Until string
 }
 

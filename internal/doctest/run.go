@@ -20,11 +20,11 @@ import (
 // Limits after which something hangs rather than works.
 const (
 	blockLimit = 10 * time.Minute
-	readyLimit = 3 * time.Minute
+	readyLimit = 6 * time.Minute
 	stopLimit  = time.Minute
 )
 
-// runner is one reading of a page.
+// runner is one run through a page.
 type runner struct {
 	out *sharedWriter
 	// state is a file with the exported variables at the end of the latest block.
@@ -35,7 +35,7 @@ type runner struct {
 func Run(ctx context.Context, blocks []Block, out io.Writer) (err error) {
 	folder, err := os.MkdirTemp("", "readme-")
 	if err != nil {
-		return fmt.Errorf("make a temporary folder: %w", err)
+		return fmt.Errorf("create a temporary folder: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	r := &runner{out: &sharedWriter{to: out}, state: filepath.Join(folder, "state")}
@@ -58,7 +58,7 @@ func Run(ctx context.Context, blocks []Block, out io.Writer) (err error) {
 	return nil
 }
 
-// sharedWriter lets blocks in the background and in the foreground write by turns.
+// sharedWriter lets background and foreground blocks write in turns.
 type sharedWriter struct {
 	mutex sync.Mutex
 	to    io.Writer
@@ -80,7 +80,7 @@ func (r *runner) shell(ctx context.Context, code string) *exec.Cmd {
 	return cmd
 }
 
-// signalGroup reaches the shell and everything it started, as a terminal does.
+// signalGroup signals the shell and everything that it started, as a terminal does.
 func signalGroup(cmd *exec.Cmd, signal syscall.Signal) error {
 	err := syscall.Kill(-cmd.Process.Pid, signal)
 	if errors.Is(err, syscall.ESRCH) {
@@ -123,12 +123,12 @@ func (r *runner) background(ctx context.Context, block Block) (*job, error) {
 	}
 }
 
-// watcher passes text on and closes seen once a certain text has come by.
+// watcher passes text on and closes seen once a certain text has appeared.
 type watcher struct {
 	out  io.Writer
 	text []byte
 	seen chan struct{}
-	// tail is the end of what was written, as far as it may be the beginning of the text.
+	// tail is the end of the output so far that may be the start of the text.
 	tail  []byte
 	found bool
 }

@@ -9,7 +9,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// After returns the facts as they are once an effect was carried out. Objects are the versions that it led to, by name.
+// After returns the facts after the execution of an effect. objects are the versions that it led to, by name.
 func After(o Observed, effect Effect, objects map[string]Object) Observed {
 	o.Wanted, o.Orphaned = slices.Clone(o.Wanted), slices.Clone(o.Orphaned)
 	switch e := effect.(type) {
@@ -26,7 +26,7 @@ func After(o Observed, effect Effect, objects map[string]Object) Observed {
 	case RemoveExport:
 		o.Export.Leftover = ""
 	case Refuse, DropOperation, NoteItems, RedoItems, LeaveFlow, Observe:
-		// The settlement takes note of it.
+		// Settle records these.
 	default:
 		o.change(itemsOf(e), func(i *Item) { i.after(e, o, objects) })
 	}
@@ -58,7 +58,7 @@ func itemsOf(effect Effect) []Item {
 	}
 }
 
-// change applies a change to those items that an effect was about.
+// change applies a change to the items that an effect concerns.
 func (o *Observed) change(concerned []Item, change func(*Item)) {
 	names := make(map[string]bool, len(concerned))
 	for _, item := range concerned {
@@ -73,7 +73,7 @@ func (o *Observed) change(concerned []Item, change func(*Item)) {
 	}
 }
 
-// ObjectName is the name of the object, also if it is yet to be created.
+// ObjectName returns the name of the object, even if it does not exist yet.
 func (i Item) ObjectName() string {
 	if i.Write != nil {
 		return i.Write.Name
@@ -109,14 +109,14 @@ func (i *Item) after(effect Effect, o Observed, objects map[string]Object) {
 	}
 }
 
-// follow gives the item a state that only the continuous flow concludes from a write: its deployer works because of it.
+// follow sets the item to a state that only the continuous flow derives from a write: its deployer works because of it.
 func (i *Item) follow(o Observed, state State) {
 	if o.Continuous {
 		i.State = state
 	}
 }
 
-// updated is what an update of the object makes of the item.
+// updated applies the result of an update of the object to the item.
 func (i *Item) updated(o Observed, e UpdateItems) {
 	at := slices.IndexFunc(e.Items, func(other Item) bool { return other.ObjectName() == i.ObjectName() })
 	if i.SpecDiffers || at >= 0 && asks(e.Items[at].Write) {
@@ -125,8 +125,8 @@ func (i *Item) updated(o Observed, e UpdateItems) {
 	i.Write, i.SpecDiffers, i.OnlyFlow = nil, false, false
 }
 
-// converted is what a change of the flow makes of the item: what else is not as the spec wants it stays so. One that is going is
-// uninstalled in the flow that it has then.
+// converted applies the result of a change of the flow to the item: other differences from the spec remain. An item that is being deleted
+// is then uninstalled in its new flow.
 func (i *Item) converted(o Observed, e ConvertItems) {
 	if i.OnlyFlow {
 		i.Write, i.SpecDiffers, i.OnlyFlow = nil, false, false

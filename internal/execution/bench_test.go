@@ -11,7 +11,7 @@ import (
 	"espalier.dev/internal/execution"
 )
 
-// One pass over an execution whose items all depend on the first, which has succeeded.
+// BenchmarkPass makes one pass over an execution whose items all depend on the first one, which has succeeded.
 func BenchmarkPass(b *testing.B) {
 	for _, size := range []int{20, 200, 2000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {

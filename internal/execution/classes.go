@@ -9,16 +9,16 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Class says what is to be done about a deploy item in the continuous flow.
+// Class says what must be done about a deploy item in the continuous flow.
 type Class string
 
-// Classes of deploy items. Those of the first kind are as the spec wants them, those of the second need an update.
+// These are the classes of deploy items. Those that start with 1 match the spec, those that start with 2 need an update.
 const (
 	// ClassDeployed items have succeeded.
 	ClassDeployed Class = "1A"
 	// ClassBroken items have failed.
 	ClassBroken Class = "1B"
-	// ClassInWork items have not come to an end.
+	// ClassInWork items have not ended.
 	ClassInWork Class = "1C"
 	// ClassDue items are updated now.
 	ClassDue Class = "2A"
@@ -26,11 +26,11 @@ const (
 	ClassPending Class = "2B"
 )
 
-// Pair is a deploy item of the spec and the object that belongs to it, if there is one.
+// Pair is a deploy item of the spec and its object, if there is one.
 type Pair struct {
 	Item
 	Class Class
-	// Redo says that the item is deployed again even if nothing about it has changed.
+	// Redo says that the item is redeployed even if it has not changed.
 	Redo bool
 }
 
@@ -63,8 +63,8 @@ func (o Observed) pair(item Item) Pair {
 	}
 	recorded := o.Generations[known]
 	if recorded.ExecutionGeneration != o.Generation || recorded.DeployItemGeneration != item.Object.Generation {
-		// Another spec gives an item that has failed another chance. Another generation of the item alone does not: this execution has made it,
-		// say by a change of the flow, and was interrupted before it could remember that; or what somebody else has made is written back anyway.
+		// A new spec gives a failed item another chance. A new generation of the item alone does not: this execution has created it, for example
+		// by a change of the flow, and was interrupted before it could record that; or another client has created it, and it is reverted anyway.
 		pair.Redo = recorded.ExecutionGeneration == 0 || recorded.ExecutionGeneration != o.Generation && item.State == StateFailed
 		return pair
 	}

@@ -13,20 +13,19 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// The execution of these facts has generation 2, and all objects have generation 3.
+// In these facts, the execution has generation 2, and all objects have generation 3.
 const (
 	executionGeneration int64 = 2
 	objectGeneration    int64 = 3
 )
 
-// shape is what can be the matter with a deploy item of the spec.
+// shape is a possible situation of a deploy item of the spec.
 type shape struct {
 	name  string
 	state execution.State
 	// recorded are the generations of the execution and of the object at the last update; nil if there was none.
 	recorded *[2]int64
-	// writes says that the object is not as the spec wants it, differs that this is so for its spec, onlyFlow that it is so
-	// for its flow alone.
+	// writes says that the object does not match the spec, differs that its spec does not, onlyFlow that only its flow does not.
 	writes, differs, onlyFlow, replaced bool
 }
 
@@ -45,7 +44,7 @@ var kinds = []shape{
 	{name: "of a former spec", state: execution.StateSucceeded, recorded: former, writes: true, differs: true},
 	{name: "to be done again", state: execution.StateSucceeded, recorded: redo},
 	{name: "failed with a former spec", state: execution.StateFailed, recorded: former, writes: true, differs: true},
-	// The others stand alone.
+	// The ones below are not combined with others.
 	{name: "unseen", state: execution.StateUnseen, recorded: present},
 	{name: "vanished", state: execution.StateAbsent, recorded: present, writes: true, differs: true},
 	{name: "as it was", state: execution.StateSucceeded, recorded: former},
@@ -82,7 +81,7 @@ func (s shape) item(name string, dependsOn ...string) execution.Item {
 	return item
 }
 
-// spec is a list of deploy items and what is remembered of them.
+// spec is a list of deploy items and what is recorded of them.
 type spec struct {
 	wanted      []execution.Item
 	generations []lsv1alpha1.DeployItemGeneration
@@ -98,7 +97,7 @@ func (s spec) with(sh shape, name string, dependsOn ...string) spec {
 	return s
 }
 
-// everySpec is no item, one of each shape, and one that depends on another one.
+// everySpec returns specs without items, with one item of each shape, and with an item that depends on another one.
 func everySpec() []spec {
 	all := []spec{{}}
 	for _, s := range kinds {
@@ -126,7 +125,7 @@ func leavingItem(name string, change func(*execution.Item), dependsOn ...string)
 func goes(i *execution.Item)  { i.Terminating, i.State = true, execution.StateRunning }
 func stays(i *execution.Item) { i.Terminating, i.State = true, execution.StateFailed }
 
-// departures are the objects that have to go.
+// departures are the objects that must be deleted.
 var departures = [][]execution.Item{
 	nil,
 	{leavingItem("x", nil)},
@@ -149,7 +148,7 @@ var errInvalid = failure.Terminalf(failure.Details{Reason: "Invalid"}, "a depend
 
 const executionSwitches = 9
 
-// executionFacts sets what is either so or not, and reports whether that is a combination of its own.
+// executionFacts sets the boolean facts, and reports whether that is a distinct combination.
 func executionFacts(bits int, o execution.Observed) (execution.Observed, bool) {
 	on := func(bit int) bool { return bits&(1<<bit) != 0 }
 	o.UpToDate, o.Accepted, o.Own, o.Aborted, o.Complete = on(0), on(1), on(2), on(3), on(4)
@@ -176,20 +175,20 @@ func executionFacts(bits int, o execution.Observed) (execution.Observed, bool) {
 	}
 }
 
-// everyExecution calls with all combinations of facts.
+// everyExecution calls a function with all combinations of facts.
 func everyExecution(call func(execution.Observed)) {
 	specs := everySpec()
 	for _, phase := range executionPhases {
 		for _, operation := range operations {
-			for _, leaving := range departures {
+			for _, orphans := range departures {
 				for _, s := range specs {
 					everyCircumstance(phase, operation, func(o execution.Observed) {
-						o.Orphaned, o.Wanted, o.Generations = leaving, s.wanted, s.generations
+						o.Orphaned, o.Wanted, o.Generations = orphans, s.wanted, s.generations
 						call(o)
 					}, false)
 				}
 				everyCircumstance(phase, operation, func(o execution.Observed) {
-					o.Orphaned = leaving
+					o.Orphaned = orphans
 					call(o)
 				}, true)
 			}
@@ -207,7 +206,7 @@ func everyCircumstance(phase lsv1alpha1.Phase, operation lsv1alpha1.Operation, c
 	}
 }
 
-// concerned returns the items that effects of a kind are about.
+// concerned returns the items that effects of one type concern.
 func concerned[E execution.Effect](d execution.Decision, items func(E) []execution.Item) []execution.Item {
 	var all []execution.Item
 	for _, effect := range d.Do {
@@ -252,7 +251,7 @@ func passOfExecution(o execution.Observed) (execution.Observed, []execution.Deci
 	return o, all, fmt.Errorf("%w: %v", errNoEnd, all[len(all)-1])
 }
 
-// versionsAfter are the objects that an effect leads to.
+// versionsAfter returns the objects that an effect leads to.
 func versionsAfter(effect execution.Effect) map[string]execution.Object {
 	objects := map[string]execution.Object{}
 	note := func(items []execution.Item, moves func(execution.Item) bool) {

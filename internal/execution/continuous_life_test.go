@@ -16,10 +16,10 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// finishedGarden is one in which everything was deployed once.
-func finishedGarden(t *testing.T) *garden {
+// finishedFixture returns a fixture in which everything was deployed once.
+func finishedFixture(t *testing.T) *fixture {
 	t.Helper()
-	g := newGarden(1)
+	g := newFixture(1)
 	g.settle()
 	if g.execution.Status.Phase != lsv1alpha1.PhaseSucceeded || g.deployments != 3 {
 		t.Fatalf("phase %s after %d deployments, %+v", g.execution.Status.Phase, g.deployments, g.execution.Status)
@@ -27,10 +27,10 @@ func finishedGarden(t *testing.T) *garden {
 	return g
 }
 
-func (g *garden) phase() lsv1alpha1.Phase { return g.execution.Status.Phase }
+func (g *fixture) phase() lsv1alpha1.Phase { return g.execution.Status.Phase }
 
 func TestCON53_OnlyWhatHasChangedIsDeployed(t *testing.T) {
-	g := finishedGarden(t)
+	g := finishedFixture(t)
 	g.edit(func(s *lsv1alpha1.ExecutionSpec) { s.DeployItems[2] = configured("c", "2") })
 	g.settle()
 	if g.phase() != lsv1alpha1.PhaseSucceeded || g.deployments != 4 {
@@ -47,7 +47,7 @@ func TestCON53_OnlyWhatHasChangedIsDeployed(t *testing.T) {
 }
 
 func TestCON54_DriftOfItemsIsRepairedOnce(t *testing.T) {
-	g := finishedGarden(t)
+	g := finishedFixture(t)
 	edited := g.items[execution.ItemName("e", "a")]
 	edited.Spec.Configuration.Raw, edited.Generation = []byte(`{"by":"hand"}`), edited.Generation+1
 	g.settle()
@@ -64,7 +64,7 @@ func TestCON54_DriftOfItemsIsRepairedOnce(t *testing.T) {
 }
 
 func TestCON52_ForceDeploysEverythingAgainAndReconcileWhatHasFailed(t *testing.T) {
-	g := finishedGarden(t)
+	g := finishedFixture(t)
 	g.ask(lsv1alpha1.OperationForceReconcile)
 	g.settle()
 	if g.phase() != lsv1alpha1.PhaseSucceeded || g.deployments != 6 || len(g.execution.Annotations) > 0 {
@@ -90,7 +90,7 @@ func TestCON52_ForceDeploysEverythingAgainAndReconcileWhatHasFailed(t *testing.T
 }
 
 func TestCON25_AbortedItemsFailAndStay(t *testing.T) {
-	g := newGarden(1)
+	g := newFixture(1)
 	g.pass(false)
 	g.ask(lsv1alpha1.OperationAbort)
 	g.settle()
@@ -115,7 +115,7 @@ func TestCON25_AbortedItemsFailAndStay(t *testing.T) {
 }
 
 func TestCON50_IgnoredExecutionsRest(t *testing.T) {
-	g := finishedGarden(t)
+	g := finishedFixture(t)
 	g.execution.Annotations = map[string]string{lsv1alpha1.IgnoreAnnotation: "true"}
 	g.edit(func(s *lsv1alpha1.ExecutionSpec) { s.DeployItems = nil })
 	writes := g.writes
@@ -131,7 +131,7 @@ func TestCON50_IgnoredExecutionsRest(t *testing.T) {
 }
 
 func TestCON55_ItemsAreDeletedInReverseOrder(t *testing.T) {
-	g := finishedGarden(t)
+	g := finishedFixture(t)
 	at := metav1.NewTime(noon)
 	g.execution.DeletionTimestamp, g.execution.Generation = &at, g.execution.Generation+1
 	g.pass(false)
@@ -186,11 +186,10 @@ func TestCON05_CON52_ClassesOfAPair(t *testing.T) {
 	}
 }
 
-// Whatever happens, in whatever order, with crashes: in the end everything is as the spec wants it, and nothing was called
-// Succeeded before.
+// Whatever happens, in whatever order, with crashes: in the end, everything matches the spec, and nothing was Succeeded before.
 func TestCON53_RandomLives(t *testing.T) {
 	for seed := range uint64(400) {
-		g := newGarden(seed)
+		g := newFixture(seed)
 		for range 5 + g.random.IntN(40) {
 			g.disturb()
 		}
@@ -203,7 +202,7 @@ func TestCON53_RandomLives(t *testing.T) {
 	}
 }
 
-func (g *garden) disturb() {
+func (g *fixture) disturb() {
 	switch g.random.IntN(12) {
 	case 0, 1, 2, 3:
 		g.pass(true)
@@ -229,9 +228,9 @@ func (g *garden) disturb() {
 	}
 }
 
-// A change of the flow is told to the items, and nothing is deployed because of it.
+// A change of the flow is passed to the items, and causes no deployment.
 func TestCON60_FlowsChangeWithoutDeployments(t *testing.T) {
-	g := finishedGarden(t)
+	g := finishedFixture(t)
 	g.edit(func(s *lsv1alpha1.ExecutionSpec) { s.Flow = lsv1alpha1.FlowJob })
 	g.settle()
 	if flow := execution.FlowOf(g.execution); flow != lsv1alpha1.FlowJob || len(g.execution.Status.DeployItemGenerations) > 0 ||
@@ -248,10 +247,10 @@ func TestCON60_FlowsChangeWithoutDeployments(t *testing.T) {
 	g.report(t, "flow")
 }
 
-// The flow changes again and again, while processes die: nothing is deployed because of it, and in the end everything is as before.
+// The flow changes repeatedly while processes die: nothing is deployed because of it, and in the end everything is as before.
 func TestCON16_FlowsChangeThereAndBack(t *testing.T) {
 	for seed := range uint64(400) {
-		g := newGarden(seed)
+		g := newFixture(seed)
 		if seed%2 == 1 {
 			g.broken[string(configured("", "1").Configuration.Raw)] = true
 		}
@@ -280,10 +279,10 @@ func TestCON16_FlowsChangeThereAndBack(t *testing.T) {
 	}
 }
 
-// Somebody aborts while the flow changes: that is done, and every item comes back to the flow of its execution nevertheless.
+// A user aborts while the flow changes: the abort is executed, and every item nevertheless returns to the flow of its execution.
 func TestCON16_AnAbortLeavesNoItemInAnotherFlow(t *testing.T) {
 	for seed := range uint64(400) {
-		g := newGarden(seed)
+		g := newFixture(seed)
 		g.settle()
 		g.frail = true
 		for _, flow := range []lsv1alpha1.Flow{lsv1alpha1.FlowJob, lsv1alpha1.FlowContinuous} {
@@ -311,11 +310,11 @@ func TestCON16_AnAbortLeavesNoItemInAnotherFlow(t *testing.T) {
 	}
 }
 
-// Somebody aborts an execution that has just begun, and whose status may not tell yet which items it has made. Then its flow changes: every
-// item follows, and nothing is deployed because of it.
+// A user aborts an execution that has just started, whose status may not yet record which items it has created. Then its flow changes:
+// every item follows, and nothing is deployed because of it.
 func TestCON16_WhatWasAbortedAtItsBeginningFollowsAChangeOfTheFlow(t *testing.T) {
 	for seed := range uint64(400) {
-		g := newGarden(seed)
+		g := newFixture(seed)
 		for range 1 + g.random.IntN(3) {
 			g.pass(true)
 			for range g.random.IntN(4) {
@@ -347,9 +346,9 @@ func TestCON16_WhatWasAbortedAtItsBeginningFollowsAChangeOfTheFlow(t *testing.T)
 	}
 }
 
-// Somebody changes the flow of an execution on its way: it comes to its end first, and then everything changes over.
+// A user changes the flow of an execution in progress: it finishes first, and then everything switches.
 func TestTheFlowOfAnExecutionIsNotChangedOnItsWay(t *testing.T) {
-	g := newGarden(1)
+	g := newFixture(1)
 	g.pass(false)
 	g.edit(func(s *lsv1alpha1.ExecutionSpec) { s.Flow = lsv1alpha1.FlowJob })
 	g.pass(false)
@@ -367,7 +366,7 @@ func TestTheFlowOfAnExecutionIsNotChangedOnItsWay(t *testing.T) {
 	g.report(t, "flow on the way")
 }
 
-func (g *garden) checkFlows(t *testing.T, flow lsv1alpha1.Flow) {
+func (g *fixture) checkFlows(t *testing.T, flow lsv1alpha1.Flow) {
 	t.Helper()
 	for _, item := range g.items {
 		if item.Spec.Flow.OrDefault() != flow || item.Status.ObservedGeneration != item.Generation {
@@ -405,9 +404,9 @@ func TestCON51_WhichOperation(t *testing.T) {
 	}
 }
 
-// A pass that could not read the items has nothing to say of them: what the status remembers stays.
+// A pass that could not read the items does not change what the status records of them.
 func TestCON05_WhatCouldNotBeReadIsNotForgotten(t *testing.T) {
-	g := newGarden(1)
+	g := newFixture(1)
 	g.pass(false)
 	g.deploy()
 	if g.phase() != lsv1alpha1.PhaseProgressing || len(g.execution.Status.DeployItemGenerations) == 0 {

@@ -26,7 +26,7 @@ func all(items []execution.Item, holds func(execution.Item) bool) bool {
 	return !slices.ContainsFunc(items, func(i execution.Item) bool { return !holds(i) })
 }
 
-// updated are the items that a decision makes as the spec wants them.
+// updated returns the items that a decision updates to match the spec.
 func updated(d execution.Decision) []execution.Item {
 	return slices.Concat(
 		concerned(d, func(e execution.CreateItems) []execution.Item { return e.Items }),
@@ -42,7 +42,7 @@ func deletedItems(d execution.Decision) []execution.Item {
 
 func frozen(o execution.Observed) bool { return o.Ignored && o.Phase.IsCompleted() }
 
-// atWork reports whether an execution is to be there, in this flow, and may do something.
+// atWork reports whether an execution is not being deleted, is in this flow, and may act.
 func atWork(o execution.Observed) bool {
 	return !frozen(o) && o.Finalizer && !o.Deleted && (o.Chosen == lsv1alpha1.FlowContinuous || !(o.Phase == "" || o.Phase.IsFinal()))
 }
@@ -53,7 +53,7 @@ func isAsked(o execution.Observed) bool {
 
 type executionRule func(execution.Observed, execution.Decision) bool
 
-// executionRules hold for every decision whatever the facts.
+// executionRules hold for every decision, whatever the facts.
 var executionRules = map[string]executionRule{
 	"a wait says why": func(_ execution.Observed, d execution.Decision) bool {
 		return !d.Wait || d.Why.Code != "" && d.Why.Message != ""
@@ -136,7 +136,7 @@ var executionRules = map[string]executionRule{
 		})
 	},
 	"a request is answered after it was stored what it has led to": func(o execution.Observed, d execution.Decision) bool {
-		leaves := o.Chosen == lsv1alpha1.FlowJob && (o.Phase == "" || o.Phase.IsFinal()) // there is nothing like that in the other flow
+		leaves := o.Chosen == lsv1alpha1.FlowJob && (o.Phase == "" || o.Phase.IsFinal()) // the other flow does not have this
 		return !doesTo[execution.DropOperation](d) || !isAsked(o) || o.Deleted || leaves || d.SaveFirst
 	},
 	"an abort ends everything that is in work, and misses nothing": func(o execution.Observed, d execution.Decision) bool {
@@ -182,7 +182,7 @@ func TestCON52_CON53_CON55_RulesHoldForAllFactsOfExecutions(t *testing.T) {
 	}
 }
 
-// A pass always ends, and a second one directly after it has nothing to do: nothing turns in circles.
+// A pass always ends, and a second one directly after it finds nothing to do: there are no endless loops.
 func TestCON51_CON54_PassesOfExecutionsEndAndAnUnchangedWorldIsLeftAlone(t *testing.T) {
 	n, cases := 0, share.Of()
 	everyExecution(func(o execution.Observed) {
@@ -194,7 +194,7 @@ func TestCON51_CON54_PassesOfExecutionsEndAndAnUnchangedWorldIsLeftAlone(t *test
 			t.Fatalf("%+v: %v", o, err)
 		}
 		if !after.Finalizer || after.Chosen == lsv1alpha1.FlowJob && (after.Phase == "" || after.Phase.IsFinal()) {
-			return // gone, or of the other flow
+			return // gone, or in the other flow
 		}
 		again, decisions, err := passOfExecution(after)
 		if err != nil {

@@ -12,8 +12,8 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// Decide says what to do next, by the rules of the flow that the execution follows. It is total. The rules of both flows are
-// made of the steps in this file.
+// Decide returns what to do next, by the rules of the flow that the execution follows. It is total. The rules of both flows consist of the
+// steps in this file.
 func Decide(o Observed) Decision {
 	switch {
 	case o.NamespaceEnds:
@@ -25,10 +25,10 @@ func Decide(o Observed) Decision {
 	}
 }
 
-// decideEnding decides in a namespace that is being deleted: everything in it was asked to go, or will be, and is let go without a job.
-// The deploy items go first.
+// decideEnding decides in a namespace that is being deleted: everything in it is deleted, or will be, and is released without a job. The
+// deploy items go first.
 func decideEnding(o Observed) Decision {
-	why := because(ReasonNamespaceEnds, "the namespace is being deleted, and nothing is begun in it any more")
+	why := because(ReasonNamespaceEnds, "the namespace is being deleted: no new work starts")
 	switch {
 	case !o.Deleted || !o.Finalizer:
 		return Decision{Wait: true, Why: why}
@@ -38,22 +38,21 @@ func decideEnding(o Observed) Decision {
 			RequeueAfter: o.recheck(),
 			Why: because(
 				lsv1alpha1.ReasonWaitingForSubObjects,
-				"the namespace is being deleted; waiting for the end of deploy items "+list(o.Orphaned),
+				"the namespace is being deleted; waiting for the deletion of deploy items "+list(o.Orphaned),
 			),
 		}
 	case !o.Complete:
 		return Decision{
 			Wait:         true,
 			RequeueAfter: minRecheck,
-			Why:          because(ReasonNamespaceEnds, "whether all deploy items are gone is not known for certain yet"),
+			Why:          because(ReasonNamespaceEnds, "waiting until the API server confirms that all deploy items are gone"),
 		}
 	default:
 		return Decision{Do: []Effect{RemoveFinalizer{}}, Wait: true, Why: why}
 	}
 }
 
-// writes creates and updates the objects that are not as they should be. A replaced one is created when the old one is
-// gone.
+// writes creates and updates the objects that differ from what is wanted. A replaced one is created when the old one is gone.
 func writes(items []Item) []Effect {
 	var create, update []Item
 	for _, item := range items {
@@ -82,7 +81,7 @@ func complete(o Observed) Decision {
 		return Decision{
 			Wait:         true,
 			RequeueAfter: minRecheck,
-			Why:          because(ReasonReadingExports, "the exports of the deploy items are about to be read"),
+			Why:          because(ReasonReadingExports, "reading the exports of the deploy items"),
 		}
 	case x.Err != nil:
 		return fail(o, failing{doing: "collect the exports", err: x.Err, code: ReasonExportsUnusable})
@@ -100,11 +99,11 @@ func succeed(do ...Effect) Decision {
 		Do:   do,
 		Next: lsv1alpha1.PhaseSucceeded,
 		Wait: true,
-		Why:  because(lsv1alpha1.ReasonSucceeded, "all deploy items have succeeded"),
+		Why:  because(lsv1alpha1.ReasonSucceeded, "all deploy items succeeded"),
 	}
 }
 
-// letGo ends a deletion of which no item is left.
+// letGo finishes a deletion after all items are gone.
 func letGo(o Observed) Decision {
 	d := Decision{Wait: true, Why: because(ReasonDeleted, "all deploy items are gone")}
 	if o.Export.Leftover != "" {
@@ -116,7 +115,7 @@ func letGo(o Observed) Decision {
 	return d
 }
 
-// keepDeployed has all objects know that what they have deployed stays.
+// keepDeployed informs all objects that what they have deployed stays.
 func keepDeployed(o Observed) []Effect {
 	if !o.WithoutUninstall {
 		return nil
@@ -128,8 +127,8 @@ func keepDeployed(o Observed) []Effect {
 	return []Effect{KeepDeployed{Items: items}}
 }
 
-// neededObjects are those that another one depends on. An order that contradicts itself is none: it arises when a crash
-// came between the updates that turn a dependency round.
+// neededObjects returns the objects that others depend on. A cyclic order counts as none: it arises when a crash occurs between the
+// updates that reverse a dependency.
 func neededObjects(items []Item) map[string]bool {
 	objects := map[string][]string{}
 	for _, item := range items {
@@ -175,8 +174,8 @@ func failed(operation, reason string, codes []string, message string) error {
 	return failure.Terminalf(failure.Details{Operation: operation, Reason: reason, Codes: codes}, "%s", message)
 }
 
-// minRecheck is when to look again at something that is about to be known.
+// minRecheck is the delay before rechecking something that will be known soon.
 const minRecheck = run.MinRecheck
 
-// recheck is when to look again should no event come.
+// recheck returns the delay before the next check, in case no event arrives.
 func (o Observed) recheck() time.Duration { return run.Recheck(o.PhaseSince, o.Now) }

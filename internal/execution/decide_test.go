@@ -19,8 +19,7 @@ import (
 	"espalier.dev/internal/testkit/share"
 )
 
-// The small world: three items, every order among them, every state of each. What must never happen is checked on all of
-// it.
+// This is the small world: three items, every order among them, every state of each. The tests check all of it for what must never happen.
 
 const job = "job-2"
 
@@ -33,8 +32,8 @@ var (
 	}
 )
 
-// shapes are all ways in which three items can depend on each other, each bit being one of the six possible edges, and
-// one that depends on itself.
+// shapes returns all ways in which three items can depend on each other, each bit being one of the six possible edges, and one in which an
+// item depends on itself.
 func shapes() [][][]string {
 	result := [][][]string{{{"a"}, nil, nil}}
 	for bits := range 1 << 6 {
@@ -62,7 +61,7 @@ func acyclic(shape [][]string) bool {
 	return len(gone) == len(smallNames)
 }
 
-// situations are all states that an item can be in, with and without a request to go.
+// situations returns all possible states of an item, with and without a deletion timestamp.
 func situations() []execution.Item {
 	var result []execution.Item
 	for _, state := range allStates {
@@ -95,10 +94,10 @@ func eachTriple(shape [][]string, do func([]execution.Item)) {
 	}
 }
 
-func running(phase lsv1alpha1.Phase, wanted, leaving []execution.Item) execution.Observed {
+func running(phase lsv1alpha1.Phase, wanted, orphans []execution.Item) execution.Observed {
 	return execution.Observed{
 		Phase: phase, Job: run.Job{ID: job, FinishedID: "job-1"}, Now: noon, PhaseSince: noon.Add(-time.Minute), Finalizer: true,
-		Wanted: wanted, Orphaned: leaving,
+		Wanted: wanted, Orphaned: orphans,
 	}
 }
 
@@ -110,7 +109,7 @@ func state(items []execution.Item, name string) execution.State {
 	return items[slices.IndexFunc(items, func(i execution.Item) bool { return i.Name == name })].State
 }
 
-// effects are the effects of one type in a decision.
+// effects returns the effects of one type in a decision.
 func effects[E execution.Effect](d execution.Decision) []E {
 	var found []E
 	for _, effect := range d.Do {
@@ -129,7 +128,7 @@ func namesOf(items []execution.Item) []string {
 	return names
 }
 
-// sane checks what every decision has to fulfil.
+// sane checks what every decision must satisfy.
 func sane(o execution.Observed, d execution.Decision) error {
 	refused := effects[execution.Refuse](d)
 	ends := d.Next.IsFinal()
@@ -148,7 +147,7 @@ func sane(o execution.Observed, d execution.Decision) error {
 	return nil
 }
 
-// unexplained leaves out of a decision what people are told and when to look again.
+// unexplained ignores the explanation and the recheck interval of a decision.
 var unexplained = cmpopts.IgnoreFields(execution.Decision{}, "Why", "RequeueAfter")
 
 func complain(t *testing.T, err error, o execution.Observed, d execution.Decision) {
@@ -178,7 +177,7 @@ func TestJOB70_JOB71_EveryStateOfThreeItems(t *testing.T) {
 	}
 }
 
-// Who is at work learns of a deletion before it is awaited. A job that has begun nothing ends, once nothing works any more.
+// Items in progress learn of a deletion before it is awaited. A job that has started nothing ends, once no deployer works any more.
 func TestJOB46_WhatADeletionMeansForARunningJob(t *testing.T) {
 	for _, shape := range shapes() {
 		if !acyclic(shape) {
@@ -213,7 +212,7 @@ func TestJOB46_WhatADeletionMeansForARunningJob(t *testing.T) {
 	}
 }
 
-// In a namespace that is being deleted an execution does nothing but go, when its items are gone.
+// In a namespace that is being deleted, an execution only removes its finalizer once its items are gone.
 func TestJOB46_AnExecutionGoesWithItsNamespace(t *testing.T) {
 	for _, phase := range []lsv1alpha1.Phase{"", lsv1alpha1.PhaseInit, lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseSucceeded, lsv1alpha1.PhaseDeleting, lsv1alpha1.PhaseDeleteFailed} {
 		for _, left := range []bool{false, true} {
@@ -236,7 +235,8 @@ func TestJOB46_AnExecutionGoesWithItsNamespace(t *testing.T) {
 	}
 }
 
-// startsExactlyWhatIsReady: idle, not about to go, and all that it depends on has succeeded.
+// startsExactlyWhatIsReady checks that a decision starts the items that are idle, are not being deleted, and depend only on succeeded
+// ones.
 func startsExactlyWhatIsReady(items []execution.Item, d execution.Decision) error {
 	var want, got []string
 	for _, item := range items {
@@ -257,7 +257,8 @@ func startsExactlyWhatIsReady(items []execution.Item, d execution.Decision) erro
 	return nil
 }
 
-// endsAsItShould: it succeeds if all have, fails if nothing works and nothing can be started, and else waits or goes on.
+// endsAsItShould checks that a job succeeds if all items have, fails if none is in progress and none can be started, and otherwise waits
+// or continues.
 func endsAsItShould(items []execution.Item, d execution.Decision) error {
 	starts := len(effects[execution.TriggerItems](d)) > 0
 	works := slices.ContainsFunc(items, working)
@@ -284,7 +285,7 @@ func endsAsItShould(items []execution.Item, d execution.Decision) error {
 	return nil
 }
 
-// All orders, also those that contradict themselves: a deletion has to cope with what it finds.
+// This covers all orders, including cyclic ones: a deletion must cope with what it finds.
 func TestJOB72_JOB44_EveryStateOfThreeItemsThatAreDeleted(t *testing.T) {
 	cases := share.Of()
 	for _, shape := range shapes() {
@@ -305,7 +306,7 @@ func TestJOB72_JOB44_EveryStateOfThreeItemsThatAreDeleted(t *testing.T) {
 	}
 }
 
-// tellsLater checks that a deletion which can be gone on with from the items alone need not be told at once, and differs in nothing else.
+// tellsLater checks that a deletion that can be continued from the items alone may be reported later, and differs in nothing else.
 func tellsLater(o execution.Observed, d execution.Decision) error {
 	o.Remembered = true
 	later := execution.Decide(o)
@@ -364,7 +365,7 @@ func letsGoOnlyForCertain(o execution.Observed, d execution.Decision) error {
 	return nil
 }
 
-// stuck reports whether an item has finished the job and is still there.
+// stuck reports whether an item has finished the job and still exists.
 func stuck(i execution.Item) bool {
 	return i.Terminating && (i.State == execution.StateFailed || i.State == execution.StateSucceeded)
 }
@@ -373,22 +374,22 @@ func TestJOB20_OrphansGoBeforeAnythingStarts(t *testing.T) {
 	shape := [][]string{nil, {"a"}, {"a"}}
 	eachTriple(shape, func(items []execution.Item) {
 		for _, phase := range []lsv1alpha1.Phase{lsv1alpha1.PhaseInit, lsv1alpha1.PhaseProgressing} {
-			leaving := slices.DeleteFunc(slices.Clone(items), func(i execution.Item) bool { return i.Object.Name == "" })
+			orphans := slices.DeleteFunc(slices.Clone(items), func(i execution.Item) bool { return i.Object.Name == "" })
 			wanted := []execution.Item{{Name: "new", State: execution.StateIdle, Object: execution.Object{Name: "app-new"}}}
-			o := running(phase, wanted, leaving)
+			o := running(phase, wanted, orphans)
 			d := execution.Decide(o)
 			complain(t, sane(o, d), o, d)
-			if len(leaving) == 0 {
+			if len(orphans) == 0 {
 				continue
 			}
-			complain(t, removesInOrder(leaving, d, true), o, d)
+			complain(t, removesInOrder(orphans, d, true), o, d)
 			if d.Next == lsv1alpha1.PhaseProgressing || startsAny(d, "new") {
 				complain(t, fmt.Errorf("the new item does not wait"), o, d)
 			}
-			if idle := len(d.Do) == 0 && !slices.ContainsFunc(leaving, working); idle {
+			if idle := len(d.Do) == 0 && !slices.ContainsFunc(orphans, working); idle {
 				complain(t, fmt.Errorf("it waits for nothing"), o, d)
 			}
-			if d.Next == lsv1alpha1.PhaseFailed && !slices.ContainsFunc(leaving, stuck) {
+			if d.Next == lsv1alpha1.PhaseFailed && !slices.ContainsFunc(orphans, stuck) {
 				complain(t, fmt.Errorf("it fails although no item has"), o, d)
 			}
 		}
@@ -466,7 +467,7 @@ func isCutShort(o execution.Observed) error {
 	return nil
 }
 
-// An execution that has nothing to do does nothing, whatever its items are like.
+// Without a job, an execution does nothing, whatever its items are like.
 func TestJOB02_NothingHappensWithoutAJob(t *testing.T) {
 	for _, phase := range []lsv1alpha1.Phase{"", lsv1alpha1.PhaseSucceeded, lsv1alpha1.PhaseFailed, lsv1alpha1.PhaseDeleteFailed} {
 		for _, deleted := range []bool{false, true} {

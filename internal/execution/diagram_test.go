@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the diagram into the documentation")
 
-// The diagram in the documentation is what Decide does in the continuous flow, over all observations.
+// The diagram in the documentation shows what Decide does in the continuous flow, over all observations.
 func TestTheDiagramShowsWhatDecideDoes(t *testing.T) {
 	d := diagram.Diagram{Page: "../../docs/flows.md", Title: "phases of executions in the continuous flow", Order: executionPhases}
 	d.Main = []lsv1alpha1.Phase{

@@ -10,7 +10,7 @@ import (
 	"espalier.dev/internal/decision"
 )
 
-// Effect is something to be done. Each can be repeated without harm.
+// Effect is an action of an execution. Each can be repeated without harm.
 type Effect interface {
 	fmt.Stringer
 	effect()
@@ -22,11 +22,11 @@ type Decision = decision.Of[lsv1alpha1.Phase, Effect]
 type (
 	// AddFinalizer puts the finalizer on the execution.
 	AddFinalizer struct{}
-	// RemoveFinalizer lets the execution go.
+	// RemoveFinalizer removes the finalizer from the execution.
 	RemoveFinalizer struct{}
-	// AcceptInterrupt replaces the request to interrupt by a note of the job that it has cut short.
+	// AcceptInterrupt replaces the request to interrupt by a note of the job that it has interrupted.
 	AcceptInterrupt struct{ JobID string }
-	// DropInterrupt removes a request that there is nothing to do about.
+	// DropInterrupt removes a request that needs no action.
 	DropInterrupt struct{}
 	// InterruptItems gives each item the status of an interrupted one, unless it has changed meanwhile.
 	InterruptItems struct{ Items []Item }
@@ -34,18 +34,18 @@ type (
 	CreateItems struct{ Items []Item }
 	// UpdateItems changes the objects of items, unless they have changed meanwhile.
 	UpdateItems struct{ Items []Item }
-	// KeepDeployed passes on to items that what they deployed stays when they are deleted.
+	// KeepDeployed informs items that what they deployed stays when they are deleted.
 	KeepDeployed struct{ Items []Item }
-	// TellItems tells items that the tree is to be deleted.
+	// TellItems informs items that the tree is being deleted.
 	TellItems struct{ Items []Item }
-	// DeleteItems asks the objects of items to go.
+	// DeleteItems deletes the objects of items.
 	DeleteItems struct{ Items []Item }
 	// TriggerItems passes the job to items, unless they have changed meanwhile.
 	TriggerItems struct {
 		JobID string
 		Items []Item
 	}
-	// ConvertItems changes the flow of items, and has their status say that this is nothing to deploy.
+	// ConvertItems changes the flow of items, and makes their status say that this requires no deployment.
 	ConvertItems struct {
 		Flow  lsv1alpha1.Flow
 		Items []Item
@@ -57,14 +57,13 @@ type (
 	}
 	// DropOperation removes the operation annotation of the execution, in the continuous flow.
 	DropOperation struct{}
-	// NoteItems has it remembered that items are as the spec wants them. The status write does it.
+	// NoteItems records that items match the spec. The status write does it.
 	NoteItems struct{ Items []Item }
-	// RedoItems forgets that items are as the spec wants them. The status write does it.
+	// RedoItems removes the record that items match the spec. The status write does it.
 	RedoItems struct{ Items []Item }
-	// LeaveFlow makes the execution one of another flow. The status write does it.
+	// LeaveFlow moves the execution to another flow. The status write does it.
 	LeaveFlow struct{}
-	// Observe has the status speak of the present generation, in which nothing but the flow is another one. The status write
-	// does it.
+	// Observe makes the status refer to the current generation, in which only the flow has changed. The status write does it.
 	Observe struct{}
 	// WriteExport stores the exports.
 	WriteExport struct {
@@ -104,7 +103,7 @@ func (WriteExport) effect()     {}
 func (RemoveExport) effect()    {}
 func (Refuse) effect()          {}
 
-// The words in which errors and people read of effects.
+// The String methods describe effects in errors and to users.
 func (AddFinalizer) String() string     { return "add the finalizer" }
 func (RemoveFinalizer) String() string  { return "remove the finalizer" }
 func (AcceptInterrupt) String() string  { return "accept the interrupt" }
@@ -113,22 +112,22 @@ func (e InterruptItems) String() string { return "interrupt deploy items " + lis
 func (e CreateItems) String() string    { return "create deploy items " + list(e.Items) }
 func (e UpdateItems) String() string    { return "update deploy items " + list(e.Items) }
 func (e KeepDeployed) String() string {
-	return "pass on to deploy items " + list(e.Items) + " not to uninstall"
+	return "mark deploy items " + list(e.Items) + " to skip uninstalling"
 }
 func (e TellItems) String() string {
-	return "tell deploy items " + list(e.Items) + " of the deletion"
+	return "notify deploy items " + list(e.Items) + " of the deletion"
 }
 func (e DeleteItems) String() string  { return "delete deploy items " + list(e.Items) }
 func (e TriggerItems) String() string { return "start deploy items " + list(e.Items) }
 func (e ConvertItems) String() string { return "change the flow of deploy items " + list(e.Items) }
 func (e AskItems) String() string {
-	return "ask deploy items " + list(e.Items) + " to " + string(e.Operation)
+	return "request " + string(e.Operation) + " of deploy items " + list(e.Items)
 }
 func (DropOperation) String() string  { return "remove the operation annotation" }
-func (e NoteItems) String() string    { return "note deploy items " + list(e.Items) }
-func (e RedoItems) String() string    { return "do deploy items " + list(e.Items) + " again" }
+func (e NoteItems) String() string    { return "record deploy items " + list(e.Items) }
+func (e RedoItems) String() string    { return "redeploy deploy items " + list(e.Items) }
 func (LeaveFlow) String() string      { return "leave the continuous flow" }
-func (Observe) String() string        { return "take note of the flow" }
+func (Observe) String() string        { return "record the flow" }
 func (WriteExport) String() string    { return "store the exports" }
 func (e RemoveExport) String() string { return "delete DataObject " + e.Name }
 func (e Refuse) String() string       { return e.Doing }

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// Whoever adds an effect is told where it has to be dealt with: no switch over effects lets one fall through unnoticed.
+// A new effect must be handled in every switch over effects: none lets one fall through unnoticed.
 func TestEverySwitchOverEffectsNamesAll(t *testing.T) {
 	pure, controller := functionsIn(t, "*.go"), functionsIn(t, "../controller/executions/act*.go")
 	var all []string
@@ -57,7 +57,7 @@ func functionsIn(t *testing.T, pattern string) []*ast.FuncDecl {
 	return functions
 }
 
-// casesOf are the types that the type switches of functions name.
+// casesOf returns the types in the type switches of functions.
 func casesOf(functions []*ast.FuncDecl, names ...string) []string {
 	var cases []string
 	for _, f := range functions {

@@ -63,11 +63,11 @@ func (l *facts) exportOf(name string, object *lsv1alpha1.DeployItem) (any, error
 	reference := object.Status.ExportReference
 	subject := fmt.Sprintf("status.exportRef of deploy item %q (%s)", name, object.Name)
 	if reference.Namespace != "" && reference.Namespace != object.Namespace {
-		return nil, unusable("%s names a Secret in namespace %s: it must be in namespace %s", subject, reference.Namespace, object.Namespace)
+		return nil, unusable("%s refers to a Secret in namespace %s: it must be in namespace %s", subject, reference.Namespace, object.Namespace)
 	}
 	text, found := l.Exports[object.Name]
 	if !found {
-		return nil, unusable("%s names Secret %s, which does not exist or has no key %q: start a new job to have it written again",
+		return nil, unusable("%s refers to Secret %s, which does not exist or has no key %q: start a new job to rewrite it",
 			subject, reference.Name, lsv1alpha1.ExportSecretKey)
 	}
 	asJSON, err := yaml.ToJSON(text)
@@ -76,7 +76,7 @@ func (l *facts) exportOf(name string, object *lsv1alpha1.DeployItem) (any, error
 		err = json.Unmarshal(asJSON, &value)
 	}
 	if err != nil {
-		return nil, unusable("%s names Secret %s, whose key %q is not valid YAML or JSON", subject, reference.Name, lsv1alpha1.ExportSecretKey)
+		return nil, unusable("%s refers to Secret %s, whose key %q is not valid YAML or JSON", subject, reference.Name, lsv1alpha1.ExportSecretKey)
 	}
 	return value, nil
 }
@@ -92,7 +92,7 @@ func (l *facts) prepareExport(values map[string]any) {
 	owner := dataflow.Owner{Namespace: e.Namespace, Name: e.Name, UID: e.UID, JobID: e.Status.JobID}
 	wanted, err := dataflow.ExecutionExport(owner, values)
 	if err != nil {
-		l.o.Export.Err = unusable("the exports have no JSON form")
+		l.o.Export.Err = unusable("the exports cannot be converted to JSON")
 		return
 	}
 	l.o.Export.Reference = &lsv1alpha1.ObjectReference{Name: wanted.Name, Namespace: wanted.Namespace}
@@ -109,7 +109,7 @@ func (l *facts) prepareExport(values map[string]any) {
 	}
 }
 
-// sameData relies on the hash, which covers the data, unless somebody has changed the data alone.
+// sameData relies on the hash, which covers the data, unless another client has changed only the data.
 func sameData(a, b *lsv1alpha1.DataObject) bool {
 	var left, right any
 	if a.Data.Decode(&left) != nil || b.Data.Decode(&right) != nil {
@@ -118,5 +118,5 @@ func sameData(a, b *lsv1alpha1.DataObject) bool {
 	return equality.Semantic.DeepEqual(left, right)
 }
 
-// stored is what is left to be done once the object was written.
+// stored returns what remains to be done once the object was written.
 func (x Export) stored() Export { return Export{Reference: x.Reference} }

@@ -15,7 +15,7 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// completed is an execution whose items have all succeeded; those named export something.
+// completed is an execution whose items have all succeeded; the named ones export something.
 func completed(t *testing.T, exporters ...string) execution.Snapshot {
 	t.Helper()
 	e := begun(template("a"), template("b"))

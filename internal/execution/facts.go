@@ -14,8 +14,8 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// NewObserved turns what was read into what a decision depends on. Items matter in the continuous flow, to a job, and in a
-// namespace that is being deleted.
+// NewObserved derives the facts for a decision from what was read. Items matter in the continuous flow, to a job, and in a namespace that
+// is being deleted.
 func NewObserved(s Snapshot) Observed {
 	l := facts{Snapshot: s, o: ofExecution(s), objects: make([]*lsv1alpha1.DeployItem, len(s.Items))}
 	for i := range s.Items {
@@ -33,7 +33,7 @@ func NewObserved(s Snapshot) Observed {
 	return l.o
 }
 
-// ofExecution is what the execution itself tells.
+// ofExecution returns the facts that the execution itself shows.
 func ofExecution(s Snapshot) Observed {
 	e := s.Execution
 	o := Observed{
@@ -60,8 +60,7 @@ type facts struct {
 	Snapshot
 	o       Observed
 	objects []*lsv1alpha1.DeployItem
-	// preparing says that the items are to become what the present spec says: at the beginning of a job, and always in the
-	// continuous flow.
+	// preparing says that the items must be changed to match the current spec: at the start of a job, and always in the continuous flow.
 	preparing bool
 }
 
@@ -109,7 +108,7 @@ func (l *facts) lookForRun() matching {
 	return m
 }
 
-// plan is the items of the spec as long as that is the one to work on.
+// plan returns the items of the spec, provided that the job uses the current one.
 func (l *facts) plan() []planned {
 	status := &l.Execution.Status
 	if !l.preparing && status.ObservedGeneration != l.Execution.Generation {
@@ -123,8 +122,8 @@ func (l *facts) plan() []planned {
 	return plan
 }
 
-// mustLeave reports whether an object that belongs to no item of the job has to go in this job. Once items have been
-// started, only those that were to go before have to.
+// mustLeave reports whether an object that belongs to no item of the job must be deleted in this job. Once items have been started, this
+// only applies to objects whose deletion was due before.
 func (l *facts) mustLeave(object *lsv1alpha1.DeployItem) bool {
 	if l.preparing || !object.DeletionTimestamp.IsZero() {
 		return true
@@ -156,7 +155,7 @@ func (l *facts) wanted(p planned, object *lsv1alpha1.DeployItem) Item {
 	return item
 }
 
-// missing is an item whose object was not found. If one is recorded, only the API server knows whether it is gone.
+// missing returns an item whose object was not found. If one is recorded, only the API server knows whether it is gone.
 func (l *facts) missing(p planned) Item {
 	item := Item{Name: p.name, DependsOn: p.dependsOn, State: StateAbsent}
 	if p.template != nil {
@@ -178,7 +177,7 @@ func (l *facts) missing(p planned) Item {
 	return item
 }
 
-// item is what there is to know about an object.
+// item returns what is known about an object.
 func (l *facts) item(object *lsv1alpha1.DeployItem) Item {
 	status := &object.Status
 	item := Item{
@@ -200,8 +199,8 @@ func (l *facts) item(object *lsv1alpha1.DeployItem) Item {
 	return item
 }
 
-// stateOf says how far an item has come in the job. In the continuous flow, where there is none, it is idle or busy before its
-// generation is looked at.
+// stateOf returns the progress of an item in the job. In the continuous flow, which has no jobs, it is idle or busy until its generation
+// is checked.
 func (l *facts) stateOf(status *lsv1alpha1.DeployItemStatus) State {
 	switch other := l.o.Continuous || status.JobID != l.o.Job.ID; {
 	case other && status.IsFinished():
@@ -229,7 +228,7 @@ func triggered(status *lsv1alpha1.DeployItemStatus) time.Time {
 
 func problemOf(status *lsv1alpha1.DeployItemStatus) (string, []string) {
 	if status.LastError == nil {
-		return "it ended in phase " + string(status.Phase) + " without saying why", nil
+		return "ended in phase " + string(status.Phase) + " without an error", nil
 	}
 	var codes []string
 	for _, code := range status.LastError.Codes {

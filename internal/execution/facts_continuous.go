@@ -11,8 +11,8 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// lookContinuously looks at the items in the light of the present spec. Deploy items get the flow that the execution follows at
-// present, whatever its spec wants for later.
+// lookContinuously compares the items with the current spec. Deploy items get the flow that the execution currently follows, whatever its
+// spec requests for later.
 func (l *facts) lookContinuously() {
 	e, status := l.Execution, &l.Execution.Status.RunStatus
 	l.o.Chosen, l.o.Generation, l.o.UpToDate = e.Spec.Flow.OrDefault(), e.Generation, e.Generation == status.ObservedGeneration
@@ -42,7 +42,7 @@ func aborted(status *lsv1alpha1.RunStatus) bool {
 	return status.Phase == lsv1alpha1.PhaseFailed && run.ReadyReason(status) == lsv1alpha1.ReasonAborted
 }
 
-// carry has what is remembered of items since a generation count for the present one, which asks for the same.
+// carry makes the records of items since a generation apply to the current one, which requires the same.
 func (o *Observed) carry(since int64) {
 	for i := range o.Generations {
 		if g := &o.Generations[i]; g.ExecutionGeneration >= since && g.ExecutionGeneration != 0 {
@@ -51,7 +51,7 @@ func (o *Observed) carry(since int64) {
 	}
 }
 
-// judge says how far the items have come, by what their objects say of their generations.
+// judge determines the progress of the items from the generations that their objects report.
 func (l *facts) judge() {
 	for _, items := range [][]Item{l.o.Wanted, l.o.Orphaned} {
 		for i := range items {
@@ -64,7 +64,7 @@ func (l *facts) judge() {
 	}
 }
 
-// judgeItem says how far an item has come. Objects that are to be deleted are at rest before, whatever they do.
+// judgeItem determines the progress of an item. Objects that must be deleted count as at rest until then, whatever they do.
 func (l *facts) judgeItem(item *Item, object *lsv1alpha1.DeployItem) {
 	item.Object.Generation, item.Flow = object.Generation, object.Spec.Flow.OrDefault()
 	item.Halfway = isHalfway(object)
@@ -100,13 +100,13 @@ func InWork(item *lsv1alpha1.DeployItem) bool {
 	return !status.IsFinished() || !final || gone || asked || outdated(item)
 }
 
-// outdated reports whether the status speaks of another spec than the present one. An item of the job flow need not have seen
-// its last spec: nobody has asked for it.
+// outdated reports whether the status refers to another spec than the current one. An item in the job flow need not have processed its
+// last spec: no job has requested that.
 func outdated(item *lsv1alpha1.DeployItem) bool {
 	return item.Spec.Flow == lsv1alpha1.FlowContinuous && item.Status.ObservedGeneration != item.Generation
 }
 
-// abortedStatus is the status of an item in work that was aborted: failed, and none of its deployer's business any more.
+// abortedStatus returns the status of an aborted item in progress: failed, and no longer processed by its deployer.
 func abortedStatus(item *lsv1alpha1.DeployItem, now time.Time) *lsv1alpha1.DeployItemStatus {
 	status := item.Status.DeepCopy()
 	if status.Phase == "" || status.Phase.IsFinal() {
@@ -114,7 +114,7 @@ func abortedStatus(item *lsv1alpha1.DeployItem, now time.Time) *lsv1alpha1.Deplo
 	}
 	status.ObservedGeneration = item.Generation
 	err := interruptError(
-		"the work on it was cut short by annotation " + lsv1alpha1.OperationAnnotation + "=" + string(
+		"aborted by annotation " + lsv1alpha1.OperationAnnotation + "=" + string(
 			lsv1alpha1.OperationAbort,
 		) + " on the execution",
 	)

@@ -17,7 +17,7 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// begun is an execution in Init of a job.
+// begun is an execution in phase Init of a job.
 func begun(items ...lsv1alpha1.DeployItemTemplate) *lsv1alpha1.Execution {
 	e := newExecution(items...)
 	e.Finalizers = []string{lsv1alpha1.Finalizer}
@@ -155,7 +155,7 @@ func TestAChangedTypeNeedsANewObject(t *testing.T) {
 	}
 }
 
-// Earlier controllers gave generated names. Their objects are found by label, or by the record in the status.
+// Earlier controllers used generated names. Their objects are found by label, or by the record in the status.
 func TestObjectsOfEarlierControllersAreTakenOver(t *testing.T) {
 	e := begun(template("a"))
 	object := stored(t, e, "a")
@@ -203,7 +203,7 @@ func TestARecordedItemIsNotGoneBeforeTheServerHasSaidSo(t *testing.T) {
 	}
 }
 
-// A job goes on with the items that it began with.
+// A job continues with the items that it started with.
 func TestAChangeOfTheSpecDuringAJobHasNoEffect(t *testing.T) {
 	e := begun(template("a"), template("b", "a"))
 	a, b := stored(t, e, "a"), stored(t, e, "b")
@@ -276,7 +276,7 @@ func TestJOB31_JOB71_ItemsThatCannotBeOrderedAreFatal(t *testing.T) {
 	})
 }
 
-// refuses checks that a job ends with a terminal error that says something, and does nothing else.
+// refuses checks that a job ends with a terminal error that contains a text, and does nothing else.
 func refuses(t *testing.T, e *lsv1alpha1.Execution, says, code string) {
 	t.Helper()
 	o := look(e)
@@ -298,7 +298,7 @@ func refuses(t *testing.T, e *lsv1alpha1.Execution, says, code string) {
 	}
 }
 
-// A started item is awaited even if the spec has become impossible since.
+// A started item is awaited even if the spec has become invalid since.
 func TestJOB04_AnImpossibleSpecDoesNotEndAJobWithARunningItem(t *testing.T) {
 	e := begun(template("a"))
 	object := stored(t, e, "a")

@@ -10,8 +10,8 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// FlowOf tells which flow an execution follows at present. One that the continuous flow has worked on stays in it until its
-// deploy items have been told of the change, too.
+// FlowOf returns the flow that an execution currently follows. An execution that the continuous flow has processed stays in it until its
+// deploy items also know of the change.
 func FlowOf(e *lsv1alpha1.Execution) lsv1alpha1.Flow {
 	if e.Status.IsFinished() && len(e.Status.DeployItemGenerations) > 0 {
 		return lsv1alpha1.FlowContinuous
@@ -19,8 +19,8 @@ func FlowOf(e *lsv1alpha1.Execution) lsv1alpha1.Flow {
 	return run.FlowOf(e.Spec.Flow, &e.Status.RunStatus)
 }
 
-// onlyFlowChanged reports whether the present spec differs in nothing but its flow from the one that the status speaks of,
-// although it has another generation.
+// onlyFlowChanged reports whether the current spec has a new generation, but differs only in its flow from the one that the status refers
+// to.
 func onlyFlowChanged(e *lsv1alpha1.Execution) bool {
 	status := &e.Status
 	return e.DeletionTimestamp.IsZero() && e.Generation != status.ObservedGeneration && status.ObservedSpec != "" &&
@@ -33,22 +33,22 @@ func specMark(e *lsv1alpha1.Execution, generation int64) string {
 	return run.SpecMark(e.UID, generation, spec)
 }
 
-// observeSpec has the status speak of the present spec.
+// observeSpec makes the status refer to the current spec.
 func observeSpec(e *lsv1alpha1.Execution) {
 	run.Observe(&e.Status.RunStatus, e.Generation, specMark(e, e.Generation))
 }
 
-// rememberSpec has a status of before it remembered the spec do so.
+// rememberSpec makes a status that does not yet record the spec do so.
 func rememberSpec(e *lsv1alpha1.Execution) {
 	run.RememberSpec(&e.Status.RunStatus, e.Generation, func(generation int64) string { return specMark(e, generation) })
 }
 
-// FlowGenerationAnnotation names the generation of a deploy item that its execution has made by a change of the flow to that of jobs, and
-// that was deployed before. The status says so in the next write.
+// FlowGenerationAnnotation contains the generation of a deploy item that its execution created by a change to the job flow, and that was
+// deployed before. The next write records that in the status.
 const FlowGenerationAnnotation = "espalier.dev/flow-generation"
 
-// isHalfway reports whether a change of the flow has stopped between its two writes: on the way to jobs the status is one generation
-// behind, on the way back it is ahead.
+// isHalfway reports whether a change of the flow has stopped between its two writes: on the way to the job flow, the status is one
+// generation behind; on the way back, it is ahead.
 func isHalfway(object *lsv1alpha1.DeployItem) bool {
 	made := object.Annotations[FlowGenerationAnnotation] == strconv.FormatInt(object.Generation, 10)
 	return made && object.Status.ObservedGeneration == object.Generation-1 || object.Status.ObservedGeneration > object.Generation

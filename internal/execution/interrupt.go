@@ -14,8 +14,8 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// InterruptedAnnotation names the job that an interrupt has cut short, and the UID of the execution. One write puts it in
-// the place of the request, so that a crash in between neither loses the interrupt nor lets it hit the next job.
+// InterruptedAnnotation contains the job that an interrupt has cut short, and the UID of the execution. One write replaces the request by
+// it, so that a crash in between neither loses the interrupt nor applies it to the next job.
 const InterruptedAnnotation = "espalier.dev/interrupted-job"
 
 const interruptSeparator = "/"
@@ -34,8 +34,7 @@ func wasInterrupted(e *lsv1alpha1.Execution) bool {
 	return job != "" && job == e.Status.JobID
 }
 
-// AnnotateInterrupted answers a request to interrupt a job. Without a job there is nothing to interrupt, and the request
-// is dropped.
+// AnnotateInterrupted answers a request to interrupt a job. Without a job, there is nothing to interrupt, and the request is dropped.
 func AnnotateInterrupted(e *lsv1alpha1.Execution, annotations map[string]string, jobID string) {
 	delete(annotations, lsv1alpha1.OperationAnnotation)
 	if jobID != "" {
@@ -43,8 +42,8 @@ func AnnotateInterrupted(e *lsv1alpha1.Execution, annotations map[string]string,
 	}
 }
 
-// cutShort is the status of a deploy item that has not finished a job which was interrupted: failed, and finished. One that
-// was not started yet gets the job only to have finished it, so that no deployer ever works on it.
+// cutShort returns the status of a deploy item that has not finished an interrupted job: failed, and finished. An item that was not
+// started yet gets the job and finishes it in the same write, so that no deployer ever works on it.
 func cutShort(item *lsv1alpha1.DeployItem, o Observed, now time.Time) *lsv1alpha1.DeployItemStatus {
 	jobID := o.Job.ID
 	if item.Status.JobIDFinished == jobID {
@@ -68,7 +67,7 @@ func cutShort(item *lsv1alpha1.DeployItem, o Observed, now time.Time) *lsv1alpha
 	return status
 }
 
-// cut says by what the job was cut short.
+// cut says which annotation has cut the job short.
 func (o Observed) cut() string {
 	annotation, value := lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationInterrupt)
 	if o.GivenUp {

@@ -17,10 +17,10 @@ import (
 	"espalier.dev/internal/testkit/share"
 )
 
-// lives is how many random lives each property is tried on.
+// lives is the number of random lives that each property is tested with.
 const lives = 150
 
-// randomItems are up to seven items in which each may depend on those before it.
+// randomItems returns up to seven items in which each may depend on those before it.
 func (w *world) randomItems() []lsv1alpha1.DeployItemTemplate {
 	items := make([]lsv1alpha1.DeployItemTemplate, w.random.IntN(8))
 	for i := range items {
@@ -38,7 +38,7 @@ func (w *world) randomItems() []lsv1alpha1.DeployItemTemplate {
 	return items
 }
 
-// randomWill makes some items fail, or refuse to go.
+// randomWill makes some items fail, or block their deletion.
 func (w *world) randomWill(will map[string]bool) {
 	clear(will)
 	if w.random.IntN(2) == 0 {
@@ -58,7 +58,7 @@ func (w *world) fails() bool {
 	return slices.ContainsFunc(w.execution.Spec.DeployItems, func(i lsv1alpha1.DeployItemTemplate) bool { return w.outcomes[i.Name] })
 }
 
-// The same execution lives through several jobs with ever other items, failures, crashes and stale views.
+// The same execution lives through several jobs with changing items, failures, crashes and stale views.
 func TestJOB04_JOB70_JOB71_RandomLives(t *testing.T) {
 	cases := share.Of()
 	for seed := range uint64(lives) {
@@ -138,7 +138,7 @@ func (w *world) remove(id string) {
 	w.request(id)
 }
 
-// markDeleted asks the execution to go. Without its finalizer, which comes before everything else, it is gone.
+// markDeleted requests the deletion of the execution. Without its finalizer, which comes before everything else, it is gone.
 func (w *world) markDeleted() {
 	if len(w.execution.Finalizers) == 0 {
 		w.release()
@@ -167,7 +167,7 @@ func TestJOB40_RandomDeletionsDuringAJob(t *testing.T) {
 	}
 }
 
-// What is deleted without uninstalling anything does not wait for a deployer.
+// A deletion without uninstalling does not wait for a deployer.
 func TestJOB46_JOB60_GivingUpEndsAJobAtOnce(t *testing.T) {
 	for seed := range uint64(lives) {
 		w := amidAJob(seed)
@@ -202,7 +202,7 @@ func TestJOB50_JOB51_RandomInterrupts(t *testing.T) {
 	}
 }
 
-// amidAJob is a world whose job has come anywhere between its beginning and its end.
+// amidAJob is a world with a job at a random point between its start and its end.
 func amidAJob(seed uint64) *world {
 	w := newWorld(seed, newExecution())
 	w.edit()

@@ -10,14 +10,13 @@ import (
 )
 
 const (
-	// maxItemName is what the API server lets a generated name have. Deployers use the name as the value of a label, which
-	// has the same limit.
+	// maxItemName is the limit of the API server for a generated name. Deployers use the name as a label value, which has the same limit.
 	maxItemName = 63
-	// shortHash tells names apart that read the same, longHash also those that had to be changed to be readable.
+	// shortHash distinguishes names that read the same, longHash also those that had to be changed to be readable.
 	shortHash, longHash = 5, 10
 )
 
-// ItemName is the name of the object for a deploy item: always the same, so that creating it twice creates one.
+// ItemName returns the name of the object for a deploy item. It is deterministic, so that creating it twice creates one.
 func ItemName(execution, item string) string {
 	text := execution + "-" + item
 	readable := strings.Trim(strings.Map(nameRune, strings.ToLower(text)), "-")
@@ -31,7 +30,7 @@ func ItemName(execution, item string) string {
 	return strings.TrimLeft(readable+"-"+hash, "-")
 }
 
-// nameRune replaces what must not be part of a DNS label.
+// nameRune replaces characters that a DNS label must not contain.
 func nameRune(r rune) rune {
 	if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' {
 		return r

@@ -18,7 +18,7 @@ func TestNamesOfItemsAreReadableAndStable(t *testing.T) {
 	}
 }
 
-// Names that read the same after what Kubernetes does not allow was replaced are still different.
+// Names that read the same after invalid characters were replaced still differ.
 func TestNamesOfItemsAreValidAndDifferent(t *testing.T) {
 	long := strings.Repeat("x", 70)
 	pairs := [][2]string{

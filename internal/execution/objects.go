@@ -21,7 +21,7 @@ import (
 // executionKind is the kind that owner references name.
 const executionKind = "Execution"
 
-// newItem is the object of a deploy item that does not exist yet.
+// newItem returns the object of a deploy item that does not exist yet.
 func newItem(e *lsv1alpha1.Execution, t *lsv1alpha1.DeployItemTemplate) *lsv1alpha1.DeployItem {
 	item := &lsv1alpha1.DeployItem{ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: ItemName(e.Name, t.Name)}}
 	item.Spec.Type = t.Type
@@ -29,8 +29,8 @@ func newItem(e *lsv1alpha1.Execution, t *lsv1alpha1.DeployItemTemplate) *lsv1alp
 	return item
 }
 
-// changedItem is an existing object with everything that the execution says about it, or nil if it says nothing new.
-// Labels, annotations and finalizers of others stay.
+// changedItem returns an existing object with everything that the execution requires, or nil if it requires no change. Labels, annotations
+// and finalizers of others stay.
 func changedItem(existing *lsv1alpha1.DeployItem, e *lsv1alpha1.Execution, t *lsv1alpha1.DeployItemTemplate) *lsv1alpha1.DeployItem {
 	changed := existing.DeepCopy()
 	shape(changed, e, t)
@@ -40,7 +40,7 @@ func changedItem(existing *lsv1alpha1.DeployItem, e *lsv1alpha1.Execution, t *ls
 	return changed
 }
 
-// shape writes into an object what the execution says about it, except for its type.
+// shape writes what the execution requires into an object, except for the type.
 func shape(item *lsv1alpha1.DeployItem, e *lsv1alpha1.Execution, t *lsv1alpha1.DeployItemTemplate) {
 	item.Labels = with(item.Labels, t.Labels, map[string]string{
 		lsv1alpha1.ExecutionManagedByLabel:   e.Name,
@@ -77,12 +77,12 @@ func annotations(e *lsv1alpha1.Execution, t *lsv1alpha1.DeployItemTemplate) map[
 	return result
 }
 
-// dependsOn is what the annotation of an object says.
+// dependsOn returns the dependencies from the annotation of an object.
 func dependsOn(item *lsv1alpha1.DeployItem) []string {
 	return strings.FieldsFunc(item.Annotations[lsv1alpha1.ExecutionDependsOnAnnotation], func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// owned makes the execution the controller of an object. An earlier execution of that name is replaced.
+// owned makes the execution the controller of an object, and replaces an earlier execution of the same name.
 func owned(references []metav1.OwnerReference, e *lsv1alpha1.Execution) []metav1.OwnerReference {
 	controller := metav1.NewControllerRef(e, lsv1alpha1.SchemeGroupVersion.WithKind(executionKind))
 	others := slices.DeleteFunc(slices.Clone(references), func(r metav1.OwnerReference) bool {
@@ -107,7 +107,7 @@ func sameMetadata(a, b *lsv1alpha1.DeployItem) bool {
 		equality.Semantic.DeepEqual(a.Finalizers, b.Finalizers) && equality.Semantic.DeepEqual(a.OwnerReferences, b.OwnerReferences)
 }
 
-// sameSpec compares configurations by what they say: the API server writes them in its own way.
+// sameSpec compares configurations by content: the API server formats them differently.
 func sameSpec(a, b lsv1alpha1.DeployItemSpec) bool {
 	if !sameJSON(a.Configuration, b.Configuration) {
 		return false
@@ -130,7 +130,7 @@ func sameJSON(a, b *runtime.RawExtension) bool {
 	return reflect.DeepEqual(plain(left), plain(right))
 }
 
-// plain replaces floating point numbers that are whole by integers, as the API server does when it writes them.
+// plain replaces whole floating-point numbers by integers, as the API server does when it writes them.
 func plain(value any) any {
 	switch v := value.(type) {
 	case float64:

@@ -13,15 +13,15 @@ import (
 	"espalier.dev/internal/graph"
 )
 
-// planned is an item that the job is about.
+// planned is an item that the job concerns.
 type planned struct {
 	name      string
 	dependsOn []string
-	// template is nil if the item is known by what is recorded of it.
+	// template is nil if the item is only known from its record.
 	template *lsv1alpha1.DeployItemTemplate
 }
 
-// planOfSpec returns the items of the spec. That they cannot be read or ordered is a terminal error.
+// planOfSpec returns the items of the spec. If they cannot be read or ordered, the error is terminal.
 func planOfSpec(e *lsv1alpha1.Execution) ([]planned, error) {
 	templates, err := e.Spec.Items()
 	if err != nil {
@@ -48,8 +48,8 @@ func graphOf(plan []planned) (*graph.Graph, error) {
 	return graph.New(nodes)
 }
 
-// planOfRecord returns the items that the status records, or, if it records none, those of the objects that are there. It
-// serves when the spec is no longer the one that the job began with.
+// planOfRecord returns the items that the status records, or, if it records none, those of the existing objects. It is used when the spec
+// is no longer the one that the job started with.
 func planOfRecord(e *lsv1alpha1.Execution, objects []*lsv1alpha1.DeployItem) []planned {
 	var names []string
 	if cache := e.Status.DeployItemCache; cache != nil {
@@ -77,9 +77,9 @@ func onlyKnown(names []string, known map[string]bool) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !known[name] })
 }
 
-// matching says which object belongs to which item.
+// matching maps objects to items.
 type matching struct {
-	// chosen is the object of an item. Where several claim to be it, the others are surplus.
+	// chosen is the object of an item. If several claim to be it, the others are surplus.
 	chosen  map[string]*lsv1alpha1.DeployItem
 	surplus []*lsv1alpha1.DeployItem
 }
@@ -100,10 +100,10 @@ func match(e *lsv1alpha1.Execution, plan []planned, objects []*lsv1alpha1.Deploy
 	return m
 }
 
-// names knows by which names objects belong to items.
+// names maps object names to items.
 type names struct {
 	planned map[string]bool
-	// recorded and computed lead from the name of an object to that of its item.
+	// recorded and computed map the name of an object to that of its item.
 	recorded, computed map[string]string
 }
 
@@ -125,7 +125,7 @@ func (n names) itemOf(object *lsv1alpha1.DeployItem) string {
 	return cmp.Or(object.Labels[lsv1alpha1.ExecutionManagedNameLabel], n.recorded[object.Name], n.computed[object.Name])
 }
 
-// compare puts the object first that is to be preferred among those of one item.
+// compare sorts the preferred object of an item first.
 func (n names) compare(a, b *lsv1alpha1.DeployItem) int {
 	return cmp.Or(
 		falseFirst(!a.DeletionTimestamp.IsZero(), !b.DeletionTimestamp.IsZero()),

@@ -7,7 +7,7 @@ import "espalier.dev/internal/decision"
 
 // Codes of reasons, beside those of the API and those of the continuous flow in package run. The list is closed.
 const (
-	// ReasonStarted says that a job has begun.
+	// ReasonStarted says that a job has started.
 	ReasonStarted = "Started"
 	// ReasonPrepared says that the objects of all deploy items are as they should be.
 	ReasonPrepared = "DeployItemsPrepared"

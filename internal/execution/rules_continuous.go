@@ -13,13 +13,13 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// decideContinuously says what an execution of the continuous flow does next. It is total.
+// decideContinuously returns what an execution in the continuous flow does next. It is total.
 func decideContinuously(o Observed) Decision {
 	switch {
 	case o.Ignored && o.Phase.IsCompleted():
-		return idle(run.ReasonIgnored, "annotation "+lsv1alpha1.IgnoreAnnotation+" freezes it")
+		return idle(run.ReasonIgnored, "frozen by annotation "+lsv1alpha1.IgnoreAnnotation)
 	case !o.Deleted && !o.Finalizer:
-		return Decision{Do: []Effect{AddFinalizer{}}, Why: because(run.ReasonHeld, "the finalizer comes before everything else")}
+		return Decision{Do: []Effect{AddFinalizer{}}, Why: because(run.ReasonHeld, "adding the finalizer first")}
 	case o.leaves():
 		return leave(o)
 	case o.Deleted:
@@ -35,14 +35,14 @@ func decideContinuously(o Observed) Decision {
 	}
 }
 
-// answer decides what an annotation leads to. It goes once that is stored.
+// answer decides what an annotation leads to. The annotation is removed once that is stored.
 func answer(o Observed) Decision {
 	switch {
 	case !run.Asked(o.Operation) || o.Accepted:
 		return Decision{
 			Do:        []Effect{DropOperation{}},
 			SaveFirst: o.Accepted,
-			Why:       because(run.ReasonOperation, "operation "+string(o.Operation)+" is answered"),
+			Why:       because(run.ReasonOperation, "operation "+string(o.Operation)+" is done"),
 		}
 	case o.Operation == lsv1alpha1.OperationAbort:
 		return abort(o)
@@ -55,28 +55,28 @@ func idle(code, message string) Decision {
 	return Decision{Wait: true, Why: because(code, message)}
 }
 
-// accept takes up a request: with force all items are deployed again, otherwise those that have failed.
+// accept accepts a request: with force, all items are redeployed, otherwise those that have failed.
 func accept(o Observed) Decision {
 	redo := filter(o.Wanted, func(i Item) bool { return o.Operation == lsv1alpha1.OperationForceReconcile || i.State == StateFailed })
 	return Decision{
 		Do: []Effect{RedoItems{Items: redo}}, Next: lsv1alpha1.PhaseProgressing,
-		Why: because(run.ReasonOperation, "operation "+string(o.Operation)+" is asked for"),
+		Why: because(run.ReasonOperation, "operation "+string(o.Operation)+" is requested"),
 	}
 }
 
-// recheckItems goes on only if something has happened to the items since they were completed. While one has failed and
-// nothing was asked for, a reconcile would come to the same end.
+// recheckItems continues only if the items have changed since they were completed. While one has failed and no operation is requested, a
+// reconcile would have the same result.
 func recheckItems(o Observed) Decision {
 	pairs := o.Pairs()
 	switch {
 	case o.Own:
-		return idle(run.ReasonIdle, "it stays in phase "+string(o.Phase)+" until it is asked to reconcile or its spec changes")
+		return idle(run.ReasonIdle, "stays in phase "+string(o.Phase)+" until a reconcile is requested or the spec changes")
 	case o.Phase == lsv1alpha1.PhaseFailed && len(ofClass(pairs, ClassBroken)) > 0 && len(workedOn(o, pairs)) == 0:
-		return idle(run.ReasonIdle, "deploy items have failed: "+list(ofClass(pairs, ClassBroken)))
+		return idle(run.ReasonIdle, "deploy items failed: "+list(ofClass(pairs, ClassBroken)))
 	case o.Phase == lsv1alpha1.PhaseSucceeded && o.ExportGone:
 		return Decision{
 			Next: lsv1alpha1.PhaseProgressing,
-			Why:  because(run.ReasonExportsGone, "the object with its exports has vanished and is written anew"),
+			Why:  because(run.ReasonExportsGone, "recreating the missing object with the exports"),
 		}
 	case o.Phase == lsv1alpha1.PhaseSucceeded && len(ofClass(pairs, ClassDeployed)) == len(pairs) && len(o.Orphaned) == 0:
 		return idle(run.ReasonIdle, "nothing has changed")
@@ -88,7 +88,7 @@ func recheckItems(o Observed) Decision {
 	}
 }
 
-// moved are the items that are not as an execution which has come to an end has left them.
+// moved returns the items that differ from what a completed execution left behind.
 func moved(o Observed, pairs []Pair) []Item {
 	items := slices.Clone(o.Orphaned)
 	for _, pair := range pairs {
@@ -99,12 +99,12 @@ func moved(o Observed, pairs []Pair) []Item {
 	return items
 }
 
-// reconcile brings the items in line with the spec. It does so from Progressing, so that an error on the way is told.
+// reconcile updates the items to match the spec. It does so from Progressing, so that an error on the way is reported.
 func reconcile(o Observed) Decision {
 	if o.Phase != lsv1alpha1.PhaseProgressing {
 		return Decision{
 			Next: lsv1alpha1.PhaseProgressing,
-			Why:  because(string(lsv1alpha1.PhaseProgressing), "its deploy items are brought in line with the spec"),
+			Why:  because(string(lsv1alpha1.PhaseProgressing), "updating deploy items to match the spec"),
 		}
 	}
 	if o.Invalid != nil {
@@ -113,42 +113,42 @@ func reconcile(o Observed) Decision {
 	if orphans := deletable(o.Orphaned); len(orphans) > 0 {
 		return Decision{
 			Do:  []Effect{DeleteItems{Items: orphans}},
-			Why: because(run.ReasonUpdated, "deploy items that the spec does not contain are deleted"),
+			Why: because(run.ReasonUpdated, "deleting deploy items that are not in the spec"),
 		}
 	}
 	if strange := strangersGoing(o.Orphaned); len(strange) > 0 {
 		return Decision{
 			Do:  []Effect{ConvertItems{Flow: lsv1alpha1.FlowContinuous, Items: strange}},
-			Why: because(run.ReasonUpdated, "deploy items of another flow are deleted"),
+			Why: because(run.ReasonUpdated, "deleting deploy items of another flow"),
 		}
 	}
 	pairs := o.Pairs()
 	if turning := turning(pairs); len(turning) > 0 {
 		return Decision{
 			Do:  []Effect{ConvertItems{Flow: lsv1alpha1.FlowContinuous, Items: turning}},
-			Why: because(run.ReasonUpdated, "deploy items come from another flow: "+list(turning)),
-			// That this has begun is known before.
+			Why: because(run.ReasonUpdated, "taking over deploy items from another flow: "+list(turning)),
+			// The status must record beforehand that this has started.
 			SaveFirst: len(o.Generations) == 0,
 		}
 	}
 	if broken := append(ofClass(pairs, ClassBroken), failedDeletions(o.Orphaned)...); len(broken) > 0 {
 		text := problemsOf(broken)
 		if busy := workedOn(o, pairs); len(busy) > 0 {
-			return waitForItems(o, "waiting for deploy items "+list(busy)+"; then it fails: "+text)
+			return waitForItems(o, "waiting for deploy items "+list(busy)+"; the execution then fails: "+text)
 		}
 		err := failed(operationDeploy, run.ReasonSubObjectFailed, codesOf(broken), text)
-		return fail(o, failing{doing: "deploy the items", err: err, code: run.ReasonSubObjectFailed})
+		return fail(o, failing{doing: "deploy", err: err, code: run.ReasonSubObjectFailed})
 	}
 	if len(ofClass(pairs, ClassDeployed)) == len(pairs) && len(o.Orphaned) == 0 {
 		return complete(o)
 	}
 	if do := updates(pairs); len(do) > 0 {
-		return Decision{Do: do, Why: because(run.ReasonUpdated, "deploy items are updated: "+list(ofClass(pairs, ClassDue)))}
+		return Decision{Do: do, Why: because(run.ReasonUpdated, "updating deploy items: "+list(ofClass(pairs, ClassDue)))}
 	}
 	return awaitPairs(o, pairs)
 }
 
-// turning are the items that have nothing to change but their flow. They do so whatever the others are doing, for nothing is deployed.
+// turning returns the items in which only the flow must change. They change it whatever the others are doing, because nothing is deployed.
 func turning(pairs []Pair) []Item {
 	var items []Item
 	for _, pair := range pairs {
@@ -159,13 +159,13 @@ func turning(pairs []Pair) []Item {
 	return items
 }
 
-// workedOn are the items on which deployers work: nothing is called failed before they have come to their end.
+// workedOn returns the items that deployers work on: nothing fails before they have finished.
 func workedOn(o Observed, pairs []Pair) []Item {
 	going := filter(o.Orphaned, func(i Item) bool { return i.Terminating && i.State != StateFailed })
 	return append(ofClass(pairs, ClassInWork), going...)
 }
 
-// updates are what makes all items of class 2A as the spec wants them. What is so already is noted.
+// updates returns the effects that make all items of class 2A match the spec, and records those that already do.
 func updates(pairs []Pair) []Effect {
 	work := map[task][]Item{}
 	for _, pair := range pairs {
@@ -188,7 +188,7 @@ func updates(pairs []Pair) []Effect {
 	return do
 }
 
-// task is what makes an item as the spec wants it.
+// task is the action that makes an item match the spec.
 type task int
 
 const (
@@ -198,8 +198,7 @@ const (
 	askIt
 )
 
-// taskOf chooses the least that has to be done. An item of another flow that somebody has deployed before changes its flow
-// and is not deployed again.
+// taskOf returns the smallest sufficient action. An item of another flow that was already deployed changes its flow and is not redeployed.
 func taskOf(pair Pair) task {
 	settled := pair.State == StateSucceeded || pair.State == StateFailed
 	switch {
@@ -230,7 +229,7 @@ func awaitPairs(o Observed, pairs []Pair) Decision {
 	case len(inWork) > 0:
 		message += "deploy items " + list(inWork)
 		if len(pending) > 0 {
-			message += "; then come " + list(pending)
+			message += "; next: " + list(pending)
 		}
 	default:
 		message += "the deletion of deploy items " + list(o.Orphaned)
@@ -242,28 +241,28 @@ func waitForItems(o Observed, message string) Decision {
 	return Decision{Wait: true, RequeueAfter: o.recheck(), Why: because(lsv1alpha1.ReasonWaitingForSubObjects, message)}
 }
 
-// abort ends the work on all items, and stays.
+// abort ends the work on all items, and stays aborted.
 func abort(o Observed) Decision {
 	if o.Aborted && o.UpToDate {
-		return Decision{SaveFirst: true, Do: []Effect{DropOperation{}}, Wait: true, Why: because(lsv1alpha1.ReasonAborted, "it is aborted")}
+		return Decision{SaveFirst: true, Do: []Effect{DropOperation{}}, Wait: true, Why: because(lsv1alpha1.ReasonAborted, "aborted")}
 	}
 	if !o.Complete {
 		return Decision{
 			Wait:         true,
 			RequeueAfter: time.Second,
-			Why:          because(lsv1alpha1.ReasonAborted, "which deploy items exist is not known for certain yet"),
+			Why:          because(lsv1alpha1.ReasonAborted, "waiting until the API server confirms which deploy items exist"),
 		}
 	}
 	if turned := o.turned(); len(turned) > 0 {
 		return Decision{
 			Do:        []Effect{ConvertItems{Flow: lsv1alpha1.FlowContinuous, Items: turned}},
 			SaveFirst: len(o.Generations) == 0,
-			Why:       because(run.ReasonFlowChanged, "deploy items come back from another flow before it is aborted: "+list(turned)),
+			Why:       because(run.ReasonFlowChanged, "taking back deploy items from another flow before the abort: "+list(turned)),
 		}
 	}
 	cut := filter(slices.Concat(o.Wanted, o.Orphaned), func(i Item) bool { return i.CutShort != nil && !i.Terminating })
 	message := fmt.Sprintf(
-		"aborted by annotation %s=%s; a reconcile or a change of the spec goes on",
+		"aborted by annotation %s=%s; to continue, request a reconcile or change the spec",
 		lsv1alpha1.OperationAnnotation,
 		lsv1alpha1.OperationAbort,
 	)

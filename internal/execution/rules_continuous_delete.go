@@ -11,12 +11,12 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// deleteContinuously deletes the items in reverse order, and then lets the execution go.
+// deleteContinuously deletes the items in reverse order, and then releases the execution.
 func deleteContinuously(o Observed) Decision {
 	failed, do := failedDeletions(o.Orphaned), deletions(o)
 	switch {
 	case !o.Finalizer:
-		return idle(run.ReasonDeleting, "it is gone as soon as others let it go")
+		return idle(run.ReasonDeleting, "waiting for others to remove their finalizers")
 	case o.Operation != "":
 		return answerDeletion(o, failed)
 	case len(do) > 0 && o.Phase == lsv1alpha1.PhaseDeleting:
@@ -31,16 +31,16 @@ func deleteContinuously(o Observed) Decision {
 		return Decision{
 			Wait:         true,
 			RequeueAfter: time.Second,
-			Why:          because(run.ReasonDeleting, "whether all deploy items are gone is not known for certain yet"),
+			Why:          because(run.ReasonDeleting, "waiting until the API server confirms that all deploy items are gone"),
 		}
 	default:
 		return letGo(o)
 	}
 }
 
-func deleting() decision.Reason { return because(run.ReasonDeleting, "everything below is deleted") }
+func deleting() decision.Reason { return because(run.ReasonDeleting, "deleting everything below") }
 
-// deletions are what can be done now: all items know first whether what they have deployed stays.
+// deletions returns what can be done now: all items must know first whether what they have deployed stays.
 func deletions(o Observed) []Effect {
 	if keep := keepDeployed(o); len(keep) > 0 {
 		return keep
@@ -54,13 +54,13 @@ func deletions(o Observed) []Effect {
 	return nil
 }
 
-// strangersGoing are the items of the job flow that were asked to go: there they would wait for a job. They are deleted before
-// they change their flow, so that nothing begins anew.
-func strangersGoing(leaving []Item) []Item {
-	return filter(leaving, func(i Item) bool { return i.Terminating && i.Flow == lsv1alpha1.FlowJob })
+// strangersGoing returns the items in the job flow that are being deleted: in that flow, they would wait for a job. They are deleted
+// before they change their flow, so that nothing starts again.
+func strangersGoing(orphans []Item) []Item {
+	return filter(orphans, func(i Item) bool { return i.Terminating && i.Flow == lsv1alpha1.FlowJob })
 }
 
-// answerDeletion has items that could not be deleted try again, if that is asked for.
+// answerDeletion retries items that could not be deleted, on request.
 func answerDeletion(o Observed, failed []Item) Decision {
 	if len(failed) > 0 && run.Asked(o.Operation) && o.Operation != lsv1alpha1.OperationAbort {
 		return Decision{Do: []Effect{AskItems{Operation: o.Operation, Items: failed}}, Why: deleting()}
@@ -68,7 +68,7 @@ func answerDeletion(o Observed, failed []Item) Decision {
 	return Decision{Do: []Effect{DropOperation{}}, Why: deleting()}
 }
 
-// failDeletion says that items could not be deleted, unless that was said before.
+// failDeletion reports that items could not be deleted, unless that was reported before.
 func failDeletion(o Observed, failed []Item) Decision {
 	d := idle(run.ReasonNotDeleted, "deploy items could not be deleted: "+problemsOf(failed))
 	if o.Phase != lsv1alpha1.PhaseFailed {
@@ -77,13 +77,13 @@ func failDeletion(o Observed, failed []Item) Decision {
 	return d
 }
 
-// deletable are the objects that were not asked to go and that no other one depends on.
-func deletable(leaving []Item) []Item {
-	needed := neededObjects(leaving)
-	return filter(leaving, func(i Item) bool { return !i.Terminating && !needed[i.Object.Name] })
+// deletable returns the objects whose deletion was not requested and that no other one depends on.
+func deletable(orphans []Item) []Item {
+	needed := neededObjects(orphans)
+	return filter(orphans, func(i Item) bool { return !i.Terminating && !needed[i.Object.Name] })
 }
 
-// failedDeletions are the objects that were asked to go and will not.
-func failedDeletions(leaving []Item) []Item {
-	return filter(leaving, func(i Item) bool { return i.Terminating && i.State == StateFailed })
+// failedDeletions returns the objects whose deletion was requested and has failed.
+func failedDeletions(orphans []Item) []Item {
+	return filter(orphans, func(i Item) bool { return i.Terminating && i.State == StateFailed })
 }

@@ -10,7 +10,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// decideJob says what an execution of the job flow does next. It is total.
+// decideJob returns what an execution in the job flow does next. It is total.
 func decideJob(o Observed) Decision {
 	switch {
 	case !o.Running():
@@ -20,7 +20,7 @@ func decideJob(o Observed) Decision {
 	case o.InterruptAsked:
 		return Decision{
 			Do:  []Effect{AcceptInterrupt{JobID: o.Job.ID}},
-			Why: because(ReasonInterruptAccepted, "job "+o.Job.ID+" is cut short by an annotation"),
+			Why: because(ReasonInterruptAccepted, "job "+o.Job.ID+" is interrupted by an annotation"),
 		}
 	case o.Interrupted:
 		return interrupt(o)
@@ -35,7 +35,7 @@ func decideJob(o Observed) Decision {
 	}
 }
 
-// start begins a job that has arrived.
+// start starts a job that has arrived.
 func start(o Observed) Decision {
 	switch {
 	case o.undetermined():
@@ -44,25 +44,25 @@ func start(o Observed) Decision {
 			RequeueAfter: time.Second,
 			Why: because(
 				ReasonDeleting,
-				"whether job "+o.Job.ID+" has started deploy items before it was deleted is not known for certain yet",
+				"waiting until the API server confirms whether job "+o.Job.ID+" started deploy items before the deletion",
 			),
 		}
 	case o.Removing():
-		return Decision{Next: lsv1alpha1.PhaseInitDelete, Why: because(ReasonStarted, "job "+o.Job.ID+" deletes it")}
+		return Decision{Next: lsv1alpha1.PhaseInitDelete, Why: because(ReasonStarted, "job "+o.Job.ID+" deletes the execution")}
 	default:
-		return Decision{Next: lsv1alpha1.PhaseInit, Why: because(ReasonStarted, "job "+o.Job.ID+" has arrived")}
+		return Decision{Next: lsv1alpha1.PhaseInit, Why: because(ReasonStarted, "starting job "+o.Job.ID)}
 	}
 }
 
-// rest is the decision when there is no job to do.
+// rest is the decision without an unfinished job.
 func rest(o Observed) Decision {
 	d := Decision{
 		Wait: true,
-		Why:  because(lsv1alpha1.ReasonNotStarted, "no job has arrived: the installation passes one on, or somebody writes status.jobID"),
+		Why:  because(lsv1alpha1.ReasonNotStarted, "no job yet: the installation passes one on, or you set status.jobID"),
 	}
 	switch {
 	case o.Deleted:
-		d.Why.Message = "it is being deleted, and no job for that has arrived: the installation passes one on, or somebody writes status.jobID"
+		d.Why.Message = "being deleted, but no job yet: the installation passes one on, or you set status.jobID"
 	case o.Job.ID != "":
 		d.Why = because(string(o.Phase), "job "+o.Job.ID+" has finished")
 	}
@@ -70,18 +70,18 @@ func rest(o Observed) Decision {
 		d.Do = []Effect{DropInterrupt{}}
 	}
 	if !o.Finalizer && !o.Deleted && o.Job.ID != "" {
-		d.Do = append(d.Do, AddFinalizer{}) // somebody has removed it
+		d.Do = append(d.Do, AddFinalizer{}) // another client has removed it
 	}
 	return d
 }
 
-// interrupt ends a job that was cut short. Nothing is started any more, and what has not finished fails.
+// interrupt ends a job that was cut short. It starts nothing any more, and unfinished items fail.
 func interrupt(o Observed) Decision {
 	if !o.Complete {
 		return Decision{
 			Wait:         true,
 			RequeueAfter: time.Second,
-			Why:          because(ReasonInterruptAccepted, "which deploy items exist is not known for certain yet"),
+			Why:          because(ReasonInterruptAccepted, "waiting until the API server confirms which deploy items exist"),
 		}
 	}
 	cut := filter(slices.Concat(o.Wanted, o.Orphaned), func(i Item) bool { return i.CutShort != nil })
@@ -101,7 +101,7 @@ func (o Observed) await(code string, item Item) Decision {
 	message := "waiting for deploy item " + item.String()
 	switch {
 	case item.State == StateBusy:
-		message += ", which another job works on"
+		message += ", which is busy with another job"
 	case item.State == StateUnseen:
 		message += ", which is not visible yet"
 	case item.Terminating:

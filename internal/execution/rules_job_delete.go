@@ -7,92 +7,92 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// remove deletes the items in reverse order, and then lets the execution go.
+// remove deletes the items in reverse order, and then releases the execution.
 func remove(o Observed) Decision {
 	if o.Phase != lsv1alpha1.PhaseDeleting {
-		return Decision{Do: keepDeployed(o), Next: lsv1alpha1.PhaseDeleting, Why: because(ReasonDeleting, "its deploy items are deleted")}
+		return Decision{Do: keepDeployed(o), Next: lsv1alpha1.PhaseDeleting, Why: because(ReasonDeleting, "deleting deploy items")}
 	}
 	if keep := keepDeployed(o); len(keep) > 0 {
 		return Decision{Do: keep, Why: because(ReasonDeleting, "what was deployed stays")}
 	}
-	r := removalOf(o.Orphaned)
+	p := pruningOf(o.Orphaned)
 	switch {
-	case !r.over():
-		d := o.await(lsv1alpha1.ReasonWaitingForSubObjects, r.awaited)
-		d.Do = r.effects(o)
-		// A deletion that does not take long is told by the installation alone. Whoever goes on with it finds the same in the items, unless
-		// he has to ask the API server for them each time.
+	case !p.over():
+		d := o.await(lsv1alpha1.ReasonWaitingForSubObjects, p.awaited)
+		d.Do = p.effects(o)
+		// Only the installation reports a short deletion. A controller that continues it derives the same from the items, unless it must ask the
+		// API server for them each time.
 		d.DeferStatusWrite = o.Remembered
 		return d
 	case !o.Complete:
 		return Decision{
 			Wait:         true,
 			RequeueAfter: minRecheck,
-			Why:          because(ReasonDeleting, "whether all deploy items are gone is not known for certain yet"),
+			Why:          because(ReasonDeleting, "waiting until the API server confirms that all deploy items are gone"),
 		}
 	case len(o.Orphaned) > 0:
 		return fail(o, failing{
 			doing: "delete the deploy items", code: ReasonDeployItemsLeft,
-			err: failed(operationDelete, ReasonDeployItemsLeft, r.codes(), r.problems()),
+			err: failed(operationDelete, ReasonDeployItemsLeft, p.codes(), p.problems()),
 		})
 	default:
 		return letGo(o)
 	}
 }
 
-// removal is what can be done about objects that have to go: each goes when none that depends on it is left. One that was
-// deleted gets the job in a later pass, when an event has brought the version in which it is being deleted.
-type removal struct {
+// pruning is what can be done about objects that must be deleted: each is deleted when no other one that depends on it is left. A deleted
+// object gets the job in a later pass, after an event has shown the version in which it is being deleted.
+type pruning struct {
 	delete, trigger, working, left []Item
-	// awaited is the first item that something can be expected of.
+	// awaited is the first item that can still make progress.
 	awaited Item
 }
 
-func removalOf(items []Item) removal {
-	var r removal
+func pruningOf(items []Item) pruning {
+	var p pruning
 	needed := neededObjects(items)
 	for _, item := range items {
 		switch {
 		case item.working():
-			r.working = append(r.working, item)
+			p.working = append(p.working, item)
 		case item.State == StateFailed && item.Terminating, item.State == StateSucceeded && item.Terminating:
-			r.left = append(r.left, item)
+			p.left = append(p.left, item)
 		case needed[item.Object.Name]:
 		case item.Terminating:
-			r.trigger = append(r.trigger, item)
+			p.trigger = append(p.trigger, item)
 		default:
-			r.delete = append(r.delete, item)
+			p.delete = append(p.delete, item)
 		}
 	}
 	switch {
-	case len(r.working) > 0:
-		r.awaited = r.working[0]
-	case len(r.trigger) > 0:
-		r.awaited = r.trigger[0]
-	case len(r.delete) > 0:
-		r.awaited = r.delete[0]
-		r.awaited.Terminating = true // the decision that waits for it deletes it: saying so at once spares a write
+	case len(p.working) > 0:
+		p.awaited = p.working[0]
+	case len(p.trigger) > 0:
+		p.awaited = p.trigger[0]
+	case len(p.delete) > 0:
+		p.awaited = p.delete[0]
+		p.awaited.Terminating = true // this decision also deletes it: reporting that at once saves a write
 	}
-	return r
+	return p
 }
 
-// over reports whether nothing happens any more by itself: all are gone, or those that are left have failed.
-func (r removal) over() bool { return len(r.working)+len(r.delete)+len(r.trigger) == 0 }
+// over reports whether nothing more happens by itself: all are gone, or the remaining ones have failed.
+func (p pruning) over() bool { return len(p.working)+len(p.delete)+len(p.trigger) == 0 }
 
-// failed reports whether objects are left of which no more can be expected.
-func (r removal) failed() bool { return r.over() && len(r.left) > 0 }
+// failed reports whether objects are left that make no more progress.
+func (p pruning) failed() bool { return p.over() && len(p.left) > 0 }
 
-func (r removal) effects(o Observed) []Effect {
+func (p pruning) effects(o Observed) []Effect {
 	var do []Effect
-	if len(r.delete) > 0 {
-		do = append(do, DeleteItems{Items: r.delete})
+	if len(p.delete) > 0 {
+		do = append(do, DeleteItems{Items: p.delete})
 	}
-	if len(r.trigger) > 0 {
-		do = append(do, TriggerItems{JobID: o.Job.ID, Items: r.trigger})
+	if len(p.trigger) > 0 {
+		do = append(do, TriggerItems{JobID: o.Job.ID, Items: p.trigger})
 	}
 	return do
 }
 
-func (r removal) problems() string { return problemsOf(r.left) }
+func (p pruning) problems() string { return problemsOf(p.left) }
 
-func (r removal) codes() []string { return codesOf(r.left) }
+func (p pruning) codes() []string { return codesOf(p.left) }

@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/graph"
 )
 
-// prepare brings about the objects of all items. Those that have to leave are dealt with first.
+// prepare creates and updates the objects of all items. It handles those that must be deleted first.
 func prepare(o Observed) Decision {
 	if o.DeletionAsked && !o.Begun {
 		return overtaken(o)
@@ -20,25 +20,26 @@ func prepare(o Observed) Decision {
 	if o.Invalid != nil {
 		return refuseSpec(o)
 	}
-	leaving := removalOf(o.Orphaned)
-	if leaving.failed() {
-		return failOrphans(o, leaving)
+	orphans := pruningOf(o.Orphaned)
+	if orphans.failed() {
+		return failOrphans(o, orphans)
 	}
-	d := Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonPrepared, fmt.Sprintf("%d deploy items are prepared", len(o.Wanted)))}
+	d := Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonPrepared, fmt.Sprintf("prepared %d deploy items", len(o.Wanted)))}
 	if len(o.Orphaned) > 0 {
-		d = o.await(lsv1alpha1.ReasonWaitingForOrphans, leaving.awaited)
+		d = o.await(lsv1alpha1.ReasonWaitingForOrphans, orphans.awaited)
 	} else if i := slices.IndexFunc(o.Wanted, func(i Item) bool { return i.State == StateUnseen }); i >= 0 {
 		d = o.await(lsv1alpha1.ReasonWaitingForSubObjects, o.Wanted[i])
 	}
 	if !o.Finalizer && !o.Deleted {
 		d.Do = append(d.Do, AddFinalizer{})
 	}
-	d.Do = append(d.Do, leaving.effects(o)...)
+	d.Do = append(d.Do, orphans.effects(o)...)
 	d.Do = append(d.Do, writes(o.Wanted)...)
 	return d
 }
 
-// overtaken ends a job that has not begun to deploy anything, because the deletion was asked for. What it has begun to remove is awaited.
+// overtaken ends a job that has not started to deploy anything, because the deletion was requested. It awaits what the job has started to
+// remove.
 func overtaken(o Observed) Decision {
 	for _, items := range [][]Item{o.Orphaned, o.Wanted} {
 		if i := slices.IndexFunc(items, Item.working); i >= 0 {
@@ -51,11 +52,11 @@ func overtaken(o Observed) Decision {
 			RequeueAfter: time.Second,
 			Why: because(
 				lsv1alpha1.ReasonWaitingForSubObjects,
-				"whether job "+o.Job.ID+" has started deploy items is not known for certain yet",
+				"waiting until the API server confirms whether job "+o.Job.ID+" started deploy items",
 			),
 		}
 	}
-	message := "job " + o.Job.ID + " was interrupted before anything was deployed, because the deletion was asked for"
+	message := "job " + o.Job.ID + " was interrupted before anything was deployed, because deletion was requested"
 	return fail(o, failing{doing: "run the job", err: interruptError(message), code: lsv1alpha1.ReasonInterrupted})
 }
 
@@ -67,23 +68,23 @@ func refuseSpec(o Observed) Decision {
 	return fail(o, failing{doing: "read spec.deployItems", err: o.Invalid, code: ReasonInvalidSpec})
 }
 
-// failOrphans fails because of objects that do not go, once nothing runs that this job has started.
-func failOrphans(o Observed, leaving removal) Decision {
+// failOrphans fails because of objects that could not be deleted, once nothing runs that this job has started.
+func failOrphans(o Observed, orphans pruning) Decision {
 	if i := slices.IndexFunc(o.Wanted, Item.working); i >= 0 {
 		return o.await(lsv1alpha1.ReasonWaitingForSubObjects, o.Wanted[i])
 	}
-	message := "deploy items that the spec no longer contains, or contains with another type, could not be deleted: " + leaving.problems()
+	message := "deploy items that the spec no longer contains, or contains with another type, could not be deleted: " + orphans.problems()
 	return fail(o, failing{
 		doing: "remove old deploy items",
 		code:  ReasonDeployItemsLeft,
-		err:   failed(operationDelete, ReasonDeployItemsLeft, leaving.codes(), message),
+		err:   failed(operationDelete, ReasonDeployItemsLeft, orphans.codes(), message),
 	})
 }
 
-// progress starts what can be started and waits for what was.
+// progress starts what can be started and waits for what was started.
 func progress(o Observed) Decision {
 	if len(o.Orphaned) > 0 {
-		return finishLeaving(o)
+		return finishPruning(o)
 	}
 	plan := make([]planned, len(o.Wanted))
 	for i, item := range o.Wanted {
@@ -103,7 +104,7 @@ func progress(o Observed) Decision {
 	if unaware := uninformed(o); len(unaware) > 0 {
 		return Decision{
 			Do:  []Effect{TellItems{Items: unaware}},
-			Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "deploy items are told of the deletion: "+list(unaware)),
+			Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "notifying deploy items of the deletion: "+list(unaware)),
 		}
 	}
 	if i := slices.IndexFunc(o.Wanted, Item.working); i >= 0 {
@@ -114,13 +115,13 @@ func progress(o Observed) Decision {
 	if len(p.Done) == len(o.Wanted) {
 		return Decision{
 			Next: lsv1alpha1.PhaseCompleting,
-			Why:  because(ReasonDeployed, fmt.Sprintf("all %d deploy items have succeeded", len(o.Wanted))),
+			Why:  because(ReasonDeployed, fmt.Sprintf("all %d deploy items succeeded", len(o.Wanted))),
 		}
 	}
 	return failItems(o, named(o.Wanted, g.Blocked(p)))
 }
 
-// uninformed are the items at work that do not know that the tree is to be deleted: those that only wait end then.
+// uninformed returns the items in progress that do not know that the tree is being deleted: those that only wait then end.
 func uninformed(o Observed) []Item {
 	if !o.DeletionAsked {
 		return nil
@@ -128,18 +129,18 @@ func uninformed(o Observed) []Item {
 	return filter(o.Wanted, func(i Item) bool { return i.State == StateRunning && !i.DeletionAsked })
 }
 
-// finishLeaving goes on with objects that somebody else has left half deleted.
-func finishLeaving(o Observed) Decision {
-	leaving := removalOf(o.Orphaned)
-	if leaving.failed() {
-		return failOrphans(o, leaving)
+// finishPruning continues with objects that another controller has left half deleted.
+func finishPruning(o Observed) Decision {
+	orphans := pruningOf(o.Orphaned)
+	if orphans.failed() {
+		return failOrphans(o, orphans)
 	}
-	d := o.await(lsv1alpha1.ReasonWaitingForOrphans, leaving.awaited)
-	d.Do = leaving.effects(o)
+	d := o.await(lsv1alpha1.ReasonWaitingForOrphans, orphans.awaited)
+	d.Do = orphans.effects(o)
 	return d
 }
 
-// progressOf says what has become of the items. An item that can never be started counts as failed.
+// progressOf returns the progress of the items. An item that can never be started counts as failed.
 func progressOf(items []Item) graph.Progress {
 	p := graph.Progress{Done: map[string]bool{}, Failed: map[string]bool{}, Running: map[string]bool{}}
 	for _, item := range items {
@@ -155,7 +156,7 @@ func progressOf(items []Item) graph.Progress {
 	return p
 }
 
-// lost reports whether an item has not succeeded and will not: it failed, or its object is gone or about to go.
+// lost reports whether an item has not succeeded and will not: it failed, or its object is gone or being deleted.
 func (i Item) lost() bool {
 	return i.State == StateFailed || i.State == StateAbsent || i.State == StateIdle && i.Terminating
 }
@@ -164,10 +165,10 @@ func failItems(o Observed, blocked []Item) Decision {
 	lost := filter(o.Wanted, Item.lost)
 	message := problemsOf(lost)
 	if len(blocked) > 0 {
-		message += "; not started because of that: " + list(blocked)
+		message += "; not started as a result: " + list(blocked)
 	}
 	return fail(o, failing{
-		doing: "deploy the items", code: ReasonDeployItemsFailed,
+		doing: "deploy", code: ReasonDeployItemsFailed,
 		err: failed(operationDeploy, ReasonDeployItemsFailed, codesOf(lost), message),
 	})
 }

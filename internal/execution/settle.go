@@ -8,8 +8,8 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// Settle writes into the status of an execution what a decision has come to, and returns the facts as they are then. In a
-// namespace that is being deleted there is nobody left to read it.
+// Settle writes the result of a decision to the status of an execution, and returns the facts afterwards. In a namespace that is being
+// deleted it writes nothing, because it would not be read.
 func Settle(e *lsv1alpha1.Execution, o Observed, d Decision, err error) Observed {
 	switch {
 	case o.NamespaceEnds:
@@ -21,7 +21,7 @@ func Settle(e *lsv1alpha1.Execution, o Observed, d Decision, err error) Observed
 	}
 }
 
-// at returns the facts with those that a status tells.
+// at returns the facts with those that a status shows.
 func (o Observed) at(status *lsv1alpha1.RunStatus) Observed {
 	o.Phase, o.Job = status.Phase, run.JobOf(status)
 	if status.PhaseTransitionTime != nil {
@@ -30,7 +30,7 @@ func (o Observed) at(status *lsv1alpha1.RunStatus) Observed {
 	return o
 }
 
-// record is what the status remembers of the objects.
+// record returns what the status records of the objects.
 func (o Observed) record() *lsv1alpha1.DeployItemCache {
 	cache := &lsv1alpha1.DeployItemCache{}
 	for _, item := range o.Wanted {

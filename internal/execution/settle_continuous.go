@@ -10,7 +10,7 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// settleContinuously writes into the status what a decision of the continuous flow has come to.
+// settleContinuously writes the result of a decision of the continuous flow to the status.
 func settleContinuously(e *lsv1alpha1.Execution, o Observed, d Decision, err error) Observed {
 	status := &e.Status
 	rememberSpec(e)
@@ -24,7 +24,7 @@ func settleContinuously(e *lsv1alpha1.Execution, o Observed, d Decision, err err
 		}
 	}
 	if d.Next.IsCompleted() && len(o.Generations) == 0 {
-		// It was aborted, say, before its status could tell of the items. Otherwise a change of the flow would not reach them.
+		// For example, the execution was aborted before its status could record the items. Otherwise, a change of the flow would not reach them.
 		o = o.noteFound(o.Wanted)
 	}
 	status.DeployItemGenerations = o.Generations
@@ -39,9 +39,9 @@ func settleContinuously(e *lsv1alpha1.Execution, o Observed, d Decision, err err
 	return o.at(&status.RunStatus)
 }
 
-// observes reports whether a decision takes the present spec into account: it is worked on, it is the one that was aborted, or
-// it is gone and what it has deployed cannot be deleted. The deletion makes a generation of its own, so that a failure of
-// before is told from this one.
+// observes reports whether a decision takes the current spec into account: it is processed, it is the one that was aborted, or the
+// execution is being deleted and its items cannot be. The deletion creates a separate generation, which distinguishes this failure from an
+// earlier one.
 func observes(o Observed, d Decision, phase lsv1alpha1.Phase) bool {
 	takesNote := slices.ContainsFunc(d.Do, func(e Effect) bool { _, yes := e.(Observe); return yes })
 	leaves := slices.ContainsFunc(d.Do, func(e Effect) bool { _, yes := e.(LeaveFlow); return yes })
@@ -57,7 +57,7 @@ func observes(o Observed, d Decision, phase lsv1alpha1.Phase) bool {
 	}
 }
 
-// noted returns the facts with what an effect has made of the generations of the items.
+// noted returns the facts after an effect has changed the recorded generations of the items.
 func noted(o Observed, effect Effect) Observed {
 	switch e := effect.(type) {
 	case CreateItems, UpdateItems, AskItems:
@@ -77,13 +77,12 @@ func noted(o Observed, effect Effect) Observed {
 		o.Operation, o.Accepted = "", false
 	case AddFinalizer, RemoveFinalizer, AcceptInterrupt, DropInterrupt, InterruptItems, KeepDeployed, TellItems, DeleteItems, TriggerItems,
 		WriteExport, RemoveExport, Observe, Refuse:
-		// The generations stay as they are.
+		// The generations do not change.
 	}
 	return o
 }
 
-// note remembers of items that they are as the present spec wants them, in the generation that they have now. What leaves
-// the flow remembers nothing.
+// note records that items match the current spec, in their current generation. If the execution leaves the flow, it records nothing.
 func (o Observed) note(items []Item) Observed {
 	for _, item := range items {
 		i := slices.IndexFunc(o.Wanted, func(w Item) bool { return w.Name == item.Name })
@@ -98,7 +97,7 @@ func (o Observed) note(items []Item) Observed {
 	return o
 }
 
-// noteFound remembers items that exist and that this spec need not have made. Those that differ from it in more than the flow are due.
+// noteFound records items that exist and that this spec may not have created. Those that differ from it in more than the flow are due.
 func (o Observed) noteFound(items []Item) Observed {
 	for _, item := range items {
 		switch {
@@ -112,7 +111,7 @@ func (o Observed) noteFound(items []Item) Observed {
 	return o
 }
 
-// set replaces what is remembered of an item, and forgets items that the spec no longer contains.
+// set replaces the record of an item, and removes those of items that the spec no longer contains.
 func (o Observed) set(generation lsv1alpha1.DeployItemGeneration) Observed {
 	kept := slices.DeleteFunc(slices.Clone(o.Generations), func(g lsv1alpha1.DeployItemGeneration) bool {
 		wanted := slices.ContainsFunc(o.Wanted, func(i Item) bool { return i.Name == g.Name })

@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// settleJob writes into the status what a decision of the job flow has come to.
+// settleJob writes the result of a decision of the job flow to the status.
 func settleJob(e *lsv1alpha1.Execution, o Observed, d Decision, err error) Observed {
 	if !o.Running() || o.undetermined() {
 		return settleRest(e, o, d)
@@ -33,8 +33,8 @@ func settleJob(e *lsv1alpha1.Execution, o Observed, d Decision, err error) Obser
 	return o.at(&status.RunStatus)
 }
 
-// settleRest takes note of a change of the flow that has nothing to do with a job, and says of an execution that was made by hand that
-// nobody has asked for one. Others get their job right after they were created.
+// settleRest records a change of the flow that does not involve a job, and reports on an execution that was created by hand that no job
+// was requested. Others get their job right after they were created.
 func settleRest(e *lsv1alpha1.Execution, o Observed, d Decision) Observed {
 	if o.ByHand && d.Why.Code == lsv1alpha1.ReasonNotStarted && o.Phase == "" {
 		run.AwaitRequest(&e.Status.RunStatus, d.Why.Message, o.Now)
@@ -46,8 +46,8 @@ func settleRest(e *lsv1alpha1.Execution, o Observed, d Decision) Observed {
 	return o
 }
 
-// remember keeps what later passes and jobs need to know of what this one has done. After an error it is known only if the API server was
-// asked for all objects, as it is for an interrupt.
+// remember records what later passes and jobs need to know of this one. After an error, that is only known if the API server was asked for
+// all objects, as it is for an interrupt.
 func remember(status *lsv1alpha1.ExecutionStatus, o Observed, d Decision, err error) {
 	if o.preparing() && !o.Fresh() && (err == nil || o.Complete) {
 		status.DeployItemCache = o.record()
@@ -57,7 +57,7 @@ func remember(status *lsv1alpha1.ExecutionStatus, o Observed, d Decision, err er
 	}
 }
 
-// noteWait keeps when the execution began to wait for its deploy items in this job.
+// noteWait records when the execution started to wait for its deploy items in this job.
 func noteWait(status *lsv1alpha1.RunStatus, now time.Time) {
 	if status.Phase.IsFinal() || status.TransitionTimes == nil || status.TransitionTimes.WaitTime != nil {
 		return
@@ -66,8 +66,8 @@ func noteWait(status *lsv1alpha1.RunStatus, now time.Time) {
 	status.TransitionTimes.WaitTime = &at
 }
 
-// begin makes the job that arrived the current one. It must happen before anything else is settled: to a job that has not
-// begun, the final phase of the one before would be its own.
+// begin makes the new job current. It must run before anything else is settled: otherwise, the job would inherit the final phase of the
+// previous one.
 func begin(status *lsv1alpha1.ExecutionStatus, o Observed) {
 	first := lsv1alpha1.PhaseInit
 	if o.Removing() {

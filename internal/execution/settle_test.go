@@ -15,7 +15,7 @@ import (
 	"espalier.dev/internal/execution"
 )
 
-// A job that has arrived is not finished by the phase in which the one before has ended, whatever happens first.
+// The final phase of the previous job does not finish a new one, whatever happens first.
 func TestJOB03_JOB30_AnErrorBeforeTheFirstDecisionDoesNotFinishTheJob(t *testing.T) {
 	for _, deleted := range []bool{false, true} {
 		e := newExecution(template("a"))
@@ -86,8 +86,8 @@ func TestJOB50_AnInterruptedItemSaysSo(t *testing.T) {
 	}
 }
 
-// What was created before an error stopped the preparation is remembered when the job ends by an interrupt; an error alone tells nothing
-// of what there is.
+// Items that were created before an error stopped the preparation are recorded when an interrupt ends the job; an error alone does not
+// show which exist.
 func TestJOB50_AnInterruptedJobRemembersItsItems(t *testing.T) {
 	for _, complete := range []bool{true, false} {
 		e := begun(template("a"))
@@ -104,7 +104,7 @@ func TestJOB50_AnInterruptedJobRemembersItsItems(t *testing.T) {
 	}
 }
 
-// An interrupt is meant for the job that runs when it arrives, and for no later one.
+// An interrupt applies to the job that runs when it arrives, and to no later one.
 func TestJOB51_AnInterruptHitsOneJob(t *testing.T) {
 	e := begun(template("a"))
 	execution.AnnotateInterrupted(e, e.Annotations, "job-1")
@@ -121,7 +121,7 @@ func TestJOB51_AnInterruptHitsOneJob(t *testing.T) {
 	}
 }
 
-// The status of a job that has begun may not be stored yet when the execution is deleted. The items know.
+// When the execution is deleted, the status of a started job may not be stored yet. The items show that it has started.
 func TestJOB40_AJobThatHasStartedItemsIsFinishedBeforeADeletion(t *testing.T) {
 	e := begun(template("a"))
 	object := stored(t, e, "a")

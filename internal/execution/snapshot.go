@@ -12,24 +12,23 @@ import (
 // Snapshot is an execution and everything that belongs to it, as it was read.
 type Snapshot struct {
 	Execution *lsv1alpha1.Execution
-	// Items are the deploy items that carry the label or the owner reference of the execution, or whose names its status
-	// records. They are not changed.
+	// Items are the deploy items that have the label or the owner reference of the execution, or whose names its status records. They are not
+	// modified.
 	Items []lsv1alpha1.DeployItem
-	// Complete says that Items come from the API server itself: what is missing does not exist. From a cache it may
-	// just not be visible yet.
+	// Complete says that Items come from the API server itself: what is missing does not exist. In a cache, it may merely not be visible yet.
 	Complete bool
-	// Remembered says that Items lack nothing that this controller has written, or one that led before it. What others have done may
-	// not be visible yet.
+	// Remembered says that Items lack nothing that this controller, or an earlier leader, has written. Changes by others may not be visible
+	// yet.
 	Remembered bool
-	// Gone are recorded names that a read from the API server did not find.
+	// Gone are recorded names that do not exist according to the API server.
 	Gone []string
-	// Exports are the contents of the Secrets with the exports of deploy items, by the name of the deploy item. One that
-	// does not exist is missing. They need not be read before NeedsExports asks for them.
+	// Exports are the contents of the Secrets with the exports of deploy items, by the name of the deploy item. A Secret that does not exist
+	// has no entry. They need not be read before NeedsExports requests them.
 	Exports     map[string][]byte
 	ExportsRead bool
 	// Export is the DataObject with the exports of the last job, nil if there is none.
 	Export *lsv1alpha1.DataObject
-	// ExportGone says that the object with the exports that the status names does not exist. It matters in the continuous flow.
+	// ExportGone says that the object with the exports named in the status does not exist. It matters in the continuous flow.
 	ExportGone bool
 	// NamespaceEnds says that the namespace is being deleted.
 	NamespaceEnds bool

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// maxNamed is how many items a message names.
+	// maxNamed limits how many items a message names.
 	maxNamed = 10
-	// maxProblem is how many bytes of an item's error a message repeats.
+	// maxProblem limits how many bytes of an item's error a message repeats.
 	maxProblem = 500
 )
 
@@ -28,7 +28,7 @@ func (i Item) String() string {
 	}
 }
 
-// list names items, the first ones if there are many.
+// list names items; if there are many, only the first ones.
 func list(items []Item) string {
 	return join(items, ", ", func(i Item) string {
 		if i.Name == "" {
@@ -38,12 +38,12 @@ func list(items []Item) string {
 	})
 }
 
-// problemsOf says of each item what is wrong with it.
+// problemsOf says what is wrong with each item.
 func problemsOf(items []Item) string {
 	return join(items, "; ", func(i Item) string {
 		switch {
 		case i.State == StateAbsent:
-			return i.String() + " does not exist any more"
+			return i.String() + " no longer exists"
 		case i.State == StateIdle:
 			return i.String() + " is being deleted"
 		case i.State == StateSucceeded:
@@ -72,7 +72,7 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:maxProblem], "") + "..."
 }
 
-// codesOf are the error codes of all items.
+// codesOf returns the error codes of all items.
 func codesOf(items []Item) []string {
 	var codes []string
 	for _, item := range items {
@@ -91,7 +91,7 @@ func named(items []Item, names []string) []Item {
 	return filter(items, func(i Item) bool { return wanted[i.Name] })
 }
 
-// filter returns the items of which something holds.
+// filter returns the items for which holds returns true.
 func filter(items []Item, holds func(Item) bool) []Item {
 	return slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return !holds(i) })
 }

@@ -22,17 +22,17 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// world is an API server with one execution, a deployer, and a controller whose view of the deploy items may be behind.
-// It checks with each write what must hold at any time.
+// world is an API server with one execution, a deployer, and a controller whose view of the deploy items may be stale. It checks the
+// invariants on each write.
 type world struct {
 	random *rand.Rand
 	now    time.Time
 
 	execution *lsv1alpha1.Execution // nil once it is gone
-	// history are the deploy items after each write; the last entry is the truth, seen is what the cache shows.
+	// history contains the deploy items after each write; the last entry is the truth, seen is what the cache shows.
 	history []map[string]*lsv1alpha1.DeployItem
 	seen    int
-	// own is where in the history the last write of the controller is.
+	// own is the position of the controller's last write in the history.
 	own     int
 	version int
 	// outcomes says which items fail, failsDelete which cannot be deleted.
@@ -75,7 +75,7 @@ func (w *world) write(name string, item *lsv1alpha1.DeployItem) {
 	w.history = append(w.history, next)
 }
 
-// catchUp lets the cache see some of what has happened, or all of it.
+// catchUp makes the cache see some or all of the changes.
 func (w *world) catchUp(all bool) {
 	behind := len(w.history) - 1 - w.seen
 	if all {
@@ -125,8 +125,8 @@ func (w *world) findRecorded(s *execution.Snapshot) {
 	}
 }
 
-// pass is what the loop does with an execution. With a chance, the process dies in the middle, or the status is not stored
-// yet where it may lag.
+// pass does what the loop does with an execution. With some probability, the process dies in the middle, or the status is not stored yet
+// where it may lag.
 func (w *world) pass(crashes bool) {
 	w.now = w.now.Add(time.Second)
 	s := w.snapshot()
@@ -247,7 +247,7 @@ func itemsOf(effect execution.Effect) []execution.Item {
 	return nil
 }
 
-// actOn does one thing to one object, as the API server would.
+// actOn executes an effect on one object, as the API server would.
 func (w *world) actOn(e *lsv1alpha1.Execution, item execution.Item, effect execution.Effect) (*lsv1alpha1.DeployItem, error) {
 	if _, create := effect.(execution.CreateItems); create {
 		return w.create(item)
@@ -298,8 +298,8 @@ func (w *world) create(item execution.Item) (*lsv1alpha1.DeployItem, error) {
 	return object, nil
 }
 
-// checkStart: an item starts when all that it depends on have succeeded in this job; one that goes, when nothing is left
-// that depends on it.
+// checkStart checks that an item starts when everything that it depends on has succeeded in this job, and that an item which is being
+// deleted starts when nothing that depends on it is left.
 func (w *world) checkStart(e *lsv1alpha1.Execution, object *lsv1alpha1.DeployItem, jobID string) {
 	name := object.Labels[lsv1alpha1.ExecutionManagedNameLabel]
 	if !object.Status.IsFinished() {
@@ -361,7 +361,7 @@ func (w *world) delete(object *lsv1alpha1.DeployItem) (*lsv1alpha1.DeployItem, e
 	return object, nil
 }
 
-// deploy finishes one of the items that have a job to do, as a deployer would. It reports whether there was one.
+// deploy finishes one of the items with an unfinished job, as a deployer would. It reports whether there was one.
 func (w *world) deploy() bool {
 	var busy []*lsv1alpha1.DeployItem
 	for _, name := range slices.Sorted(maps.Keys(w.items())) {
@@ -390,7 +390,7 @@ func (w *world) deploy() bool {
 	return true
 }
 
-// settle lets everybody work until nothing happens any more.
+// settle lets all parts work until nothing happens any more.
 func (w *world) settle() {
 	for range 2000 {
 		if w.execution == nil {
@@ -415,7 +415,7 @@ func (w *world) settle() {
 	w.violated("it does not come to rest: %+v", w.execution.Status)
 }
 
-// calm reports whether there is no job left to do. It makes one pass, which then changes nothing.
+// calm reports whether no unfinished job is left. It makes one pass, which then changes nothing.
 func (w *world) calm() bool {
 	if w.execution != nil {
 		w.pass(false)

@@ -12,27 +12,27 @@ import (
 	"espalier.dev/internal/objecttree"
 )
 
-// Reasons that matter here, beside those of the API.
+// Reasons in addition to those of the API.
 const (
-	// ReasonPredecessorFailed says that an installation has failed because of one that it imports from.
+	// ReasonPredecessorFailed means that an installation has failed because of one that it imports from.
 	ReasonPredecessorFailed = "PredecessorFailed"
-	// ReasonTriggered says that an object has got its job and has not begun.
+	// ReasonTriggered means that an object has its job and has not started it.
 	ReasonTriggered = objecttree.Triggered
-	// ReasonProceeding says that nothing is waited for: the controller of the object is about to go on, or does not run.
+	// ReasonProceeding means that nothing is waited for: the controller of the object is about to continue, or is not running.
 	ReasonProceeding = "Proceeding"
 )
 
 // Advice is what the user can do about a cause.
 type Advice struct {
-	// Somebody says that nothing more happens until somebody acts.
+	// Somebody reports whether nothing more happens until a user acts.
 	Somebody bool
-	// Hint is a sentence, empty if the commands speak for themselves.
+	// Hint is a sentence; empty if the commands need no explanation.
 	Hint string
 	// Ours are arguments for our command line, Kubectl for kubectl; in the order in which to run them.
 	Kubectl, Ours [][]string
 }
 
-// AdviceFor says what to do about the cause of a chain.
+// AdviceFor returns what to do about the cause of a chain.
 func AdviceFor(chain Chain) Advice {
 	link := chain.Cause()
 	if advice, pending := adviceForDeletion(link); pending {
@@ -46,6 +46,9 @@ func AdviceFor(chain Chain) Advice {
 			Kubectl:  [][]string{describe(link.Node)},
 		}
 	}
+	if link.Node.Top().HeldBack() {
+		return adviceForSuspended(link, root)
+	}
 	switch link.Node.State() {
 	case objecttree.NotStarted:
 		return Advice{Somebody: true, Ours: [][]string{{"reconcile", root, "--wait"}}}
@@ -54,7 +57,7 @@ func AdviceFor(chain Chain) Advice {
 			Hint: "the controllers answer requests at once: if this does not change, check that they run and see this namespace",
 			Ours: [][]string{{"wait", root}},
 		}
-	case objecttree.Succeeded: // and yet there is something to say: it is outdated
+	case objecttree.Succeeded: // with something to report nevertheless: it is outdated
 		if link.Node.Continuous() {
 			return Advice{Somebody: true, Hint: "remove the annotation", Kubectl: [][]string{describe(link.Node)}}
 		}
@@ -68,13 +71,25 @@ func AdviceFor(chain Chain) Advice {
 	}
 }
 
-// withNewerSpec adds what to do if somebody has changed the spec since the job began: it goes on with the old one.
+// adviceForSuspended is for a tree in which no new run starts until a user resumes it. Failures are retried only after that.
+func adviceForSuspended(link Link, root string) Advice {
+	advice := Advice{Somebody: true, Ours: [][]string{{"resume", root}}}
+	if link.Node.State() == objecttree.Failed {
+		advice.Hint = "fix the problem above, then resume the installation and start a new job"
+		advice.Kubectl = [][]string{describe(link.Node)}
+		advice.Ours = append(advice.Ours, []string{"reconcile", root})
+	}
+	return advice
+}
+
+// withNewerSpec adds what to do if the spec has changed since the job started: the job continues with the old one.
 func withNewerSpec(advice Advice, root *objecttree.Node) Advice {
 	seen := root.Status.ObservedGeneration
 	if root.Continuous() || begins(root.Status.Phase) || seen == 0 || seen == root.Object.GetGeneration() {
 		return advice
 	}
-	const newer = "the spec has changed since this job began, and counts from the next job on: interrupt this one, or wait for its end"
+	const newer = "the spec changed after this job started and takes effect with the next job: " +
+		"interrupt this job, or wait until it finishes"
 	if advice.Hint != "" {
 		advice.Hint += "; "
 	}
@@ -101,20 +116,20 @@ func adviceForFailed(link Link, root string) Advice {
 	return advice
 }
 
-// adviceForContinuous is for what has failed without a job: a new spec is tried by itself, the same one on request.
+// adviceForContinuous is for failures in the continuous flow: a new spec is tried automatically, the same one on request.
 func adviceForContinuous(link Link, root string) Advice {
 	advice := Advice{Somebody: true, Kubectl: [][]string{describe(link.Node)}, Ours: [][]string{{"reconcile", root}, {"wait", root}}}
 	switch link.Reason {
 	case lsv1alpha1.ReasonAborted, lsv1alpha1.ReasonInterrupted:
 		advice.Hint = "it was aborted; it continues with a new spec or on request"
 	default:
-		advice.Hint = "fix the problem above; a new spec takes effect by itself, anything else needs a request"
+		advice.Hint = "fix the problem above; a new spec takes effect automatically, anything else needs a request"
 	}
 	return advice
 }
 
-// Reasons of deploy items that meet a closed door. They are those of the packages that speak to targets, which this one
-// cannot see.
+// Reasons of deploy items whose target is inaccessible. They are those of the packages that connect to targets, which this package cannot
+// import.
 const (
 	reasonTargetInvalid        = "TargetInvalid"
 	reasonTargetAddressRefused = "TargetAddressRefused"
@@ -127,7 +142,7 @@ var closedDoors = []string{
 	reasonTargetInvalid, reasonTargetAddressRefused, reasonTargetSecretMissing, reasonTargetTokenRefused, reasonTargetForbidden,
 }
 
-// needsSomebody are the reasons of waits that end only when somebody acts.
+// needsSomebody are the reasons of waits that end only when a user acts.
 var needsSomebody = slices.Concat(
 	[]string{
 		lsv1alpha1.ReasonWaitingForImports, dataflow.ReasonImportNotFound, lsv1alpha1.ReasonNoTargetFound, lsv1alpha1.ReasonWaitingForQuota,
@@ -139,7 +154,7 @@ func adviceForRunning(link Link, root string) Advice {
 	if slices.Contains(closedDoors, link.Reason) {
 		return Advice{
 			Somebody: true,
-			Hint:     fmt.Sprintf("correct the access to target %s, or the rights there; the job retries by itself", link.Node.Target()),
+			Hint:     fmt.Sprintf("correct the access to target %s, or the rights there; the job retries automatically", link.Node.Target()),
 			Kubectl:  [][]string{describe(link.Node)},
 			Ours:     [][]string{{"wait", root}},
 		}
@@ -147,10 +162,10 @@ func adviceForRunning(link Link, root string) Advice {
 	advice := Advice{Somebody: slices.Contains(needsSomebody, link.Reason), Ours: [][]string{{"wait", root}}}
 	switch link.Reason {
 	case lsv1alpha1.ReasonWaitingForImports, dataflow.ReasonImportNotFound:
-		advice.Hint = "create what is missing, or correct the import; the job then continues by itself"
+		advice.Hint = "create what is missing, or correct the import; the job then continues automatically"
 		advice.Kubectl = [][]string{{"get", "dataobjects,targets"}}
 	case lsv1alpha1.ReasonNoTargetFound:
-		advice.Hint = "create the Target, or correct the import; the job then continues by itself"
+		advice.Hint = "create the Target, or correct the import; the job then continues automatically"
 		advice.Kubectl = [][]string{{"get", "targets"}}
 	case lsv1alpha1.ReasonWaitingForDeployer, ReasonTriggered, ReasonProceeding:
 		advice.Hint = controllerHint(link.Node)
@@ -160,22 +175,23 @@ func adviceForRunning(link Link, root string) Advice {
 		advice.Kubectl = [][]string{describe(link.Node)}
 		advice.Ours = [][]string{{"tree", root, "--live"}, {"wait", root}}
 	case lsv1alpha1.ReasonWaitingForJobs:
-		advice.Hint = "the job starts by itself when another one ends, or when a cluster administrator raises the quota"
+		advice.Hint = "the job starts automatically when another one finishes, or when a cluster administrator raises the quota"
 	case lsv1alpha1.ReasonWaitingForQuota:
-		advice.Hint = "delete what is no longer needed, or ask a cluster administrator to raise the ResourceQuota; the job then continues by itself"
+		advice.Hint = "delete what is no longer needed, or ask a cluster administrator to raise the ResourceQuota; " +
+			"the job then continues automatically"
 		advice.Kubectl = [][]string{{"describe", "resourcequota"}}
 	case lsv1alpha1.ReasonWaitingForSuccessors:
 		advice = adviceForSuccessors(link)
 	default:
-		if link.Node.InTrouble() {
-			advice.Hint = "it is retried with backoff"
+		if link.Node.HasError() {
+			advice.Hint = "the controller retries with backoff"
 		}
 		advice.Kubectl = [][]string{describe(link.Node)}
 	}
 	return advice
 }
 
-// adviceForSuccessors is for a deletion that waits until nobody needs the exports any more.
+// adviceForSuccessors is for a deletion that waits until nothing imports the exports any more.
 func adviceForSuccessors(link Link) Advice {
 	advice := Advice{Hint: "delete those that import from it first"}
 	for _, successor := range link.Node.Successors() {

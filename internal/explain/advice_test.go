@@ -16,7 +16,7 @@ import (
 	"espalier.dev/internal/target"
 )
 
-// running returns the chain of an installation that works on its job and meets an error.
+// running returns the chain of an installation that works on its job and encounters an error.
 func running(reason string) explain.Chain {
 	object := &lsv1alpha1.Installation{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
 	object.Status.RunStatus = lsv1alpha1.RunStatus{
@@ -29,7 +29,7 @@ func running(reason string) explain.Chain {
 	return explain.Find(objects.Forest().Installation("", "shop"), nil)[0]
 }
 
-// Which reasons need somebody decides between two exit codes, so the list must know the words of those who use them.
+// Which reasons require somebody to act decides between two exit codes, so the list must contain the reasons that other packages use.
 func TestWhoHasToAct(t *testing.T) {
 	for reason, somebody := range map[string]bool{
 		dataflow.ReasonImportNotFound:         true,
@@ -79,6 +79,26 @@ func TestEveryCauseHasANextCommand(t *testing.T) {
 		}
 		if explain.Message(chains[0].Cause()) == "" {
 			t.Errorf("%s: nothing is said", name)
+		}
+	}
+}
+
+// In a suspended tree, nothing helps before somebody resumes it.
+func TestAdviceForWhatIsSuspended(t *testing.T) {
+	for phase, first := range map[lsv1alpha1.Phase]string{lsv1alpha1.PhaseSucceeded: "", lsv1alpha1.PhaseFailed: "describe"} {
+		object := &lsv1alpha1.Installation{ObjectMeta: metav1.ObjectMeta{
+			Name: "shop", Annotations: map[string]string{lsv1alpha1.SuspendAnnotation: "true"},
+		}}
+		object.Status.RunStatus = lsv1alpha1.RunStatus{Phase: phase, JobID: "a", JobIDFinished: "a"}
+		var objects objecttree.Objects
+		objects.Put(object)
+		chains := explain.Find(objects.Forest().Installation("", "shop"), nil)
+		if len(chains) != 1 {
+			t.Fatalf("%s: %d chains", phase, len(chains))
+		}
+		advice := explain.AdviceFor(chains[0])
+		if !advice.Somebody || advice.Ours[0][0] != "resume" || advice.Ours[0][1] != "shop" || (first != "") != (len(advice.Kubectl) > 0) {
+			t.Errorf("%s: %+v", phase, advice)
 		}
 	}
 }

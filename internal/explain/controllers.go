@@ -18,16 +18,16 @@ import (
 	"espalier.dev/internal/objecttree"
 )
 
-// Controllers asks the functions by which controllers decide what they would say about an object now. So the command line
-// cannot disagree with the controllers, and knows more than a status that is not written anew for every object that finishes.
+// Controllers calls the decision functions of the controllers to find out what they would say about an object now. So the command line
+// cannot disagree with the controllers, and knows more than a status that is not rewritten for every object that finishes.
 type Controllers struct {
 	Now time.Time
-	// targets are the names of the Targets of each namespace; nil if they could not be read.
+	// targets are the names of the Targets per namespace; nil if they could not be read.
 	targets map[string][]string
 }
 
-// Read returns Controllers that know which Targets exist, if the user may list them. Only their names are read: Targets
-// hold credentials.
+// Read returns Controllers that know which Targets exist, if the user may list them. It reads only their names, because Targets hold
+// credentials.
 func Read(ctx context.Context, c client.Reader, namespace string, now time.Time) *Controllers {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(lsv1alpha1.SchemeGroupVersion.WithKind("TargetList"))
@@ -41,8 +41,8 @@ func Read(ctx context.Context, c client.Reader, namespace string, now time.Time)
 	return &Controllers{Now: now, targets: targets}
 }
 
-// explain says what holds an object up that has a job to do. It returns false if the status knows better: what was found
-// out while acting, such as an import that does not exist, or what a deployer waits for.
+// explain says what holds up an object with a job. It returns false if the status knows better, because the cause was found while acting,
+// such as a missing import, or is what a deployer waits for.
 func (c Controllers) explain(node *objecttree.Node) (objecttree.Explanation, bool) {
 	switch node.Kind {
 	case objecttree.Installation:
@@ -54,14 +54,14 @@ func (c Controllers) explain(node *objecttree.Node) (objecttree.Explanation, boo
 	}
 }
 
-// known are the waits that decisions find out by themselves. If a status speaks of one of them and the decision does
-// not, the status is older than the facts.
+// known are the waits that decisions determine themselves. If a status contains one of them and the decision does not, the status is
+// outdated.
 var known = []string{
 	lsv1alpha1.ReasonWaitingForPredecessors, lsv1alpha1.ReasonWaitingForSuccessors, lsv1alpha1.ReasonWaitingForSubObjects,
 	lsv1alpha1.ReasonWaitingForOrphans, lsv1alpha1.ReasonWaitingForJobs,
 }
 
-// verdict reads a decision about an object.
+// verdict interprets a decision about an object.
 func verdict[E interface{ String() string }](node *objecttree.Node, d decision.Of[lsv1alpha1.Phase, E]) (objecttree.Explanation, bool) {
 	if d.Wait && d.Next == "" && d.Why.Message != "" {
 		return objecttree.Explanation{Reason: d.Why.Code, Message: d.Why.Message}, true
@@ -70,7 +70,7 @@ func verdict[E interface{ String() string }](node *objecttree.Node, d decision.O
 	if said.Reason != "" && !slices.Contains(known, said.Reason) {
 		return objecttree.Explanation{}, false
 	}
-	return objecttree.Explanation{Reason: ReasonProceeding, Message: "nothing is waited for; its controller is about to " + plan(d)}, true
+	return objecttree.Explanation{Reason: ReasonProceeding, Message: "not waiting; the controller will " + plan(d)}, true
 }
 
 func plan[E interface{ String() string }](d decision.Of[lsv1alpha1.Phase, E]) string {
@@ -82,7 +82,7 @@ func plan[E interface{ String() string }](d decision.Of[lsv1alpha1.Phase, E]) st
 	case d.Next.IsFinal() && d.Why.Message != "":
 		steps = append(steps, fmt.Sprintf("end the job as %s: %s", d.Next, d.Why.Message))
 	case d.Next != "":
-		steps = append(steps, fmt.Sprintf("go on to phase %s", d.Next))
+		steps = append(steps, fmt.Sprintf("enter phase %s", d.Next))
 	}
 	return strings.Join(steps, ", then ")
 }

@@ -18,23 +18,28 @@ import (
 	"espalier.dev/internal/objecttree"
 )
 
-// installation asks the decision about installations.
+// installation calls the decision function for installations.
 func (c Controllers) installation(node *objecttree.Node) (objecttree.Explanation, bool) {
 	o := installation.NewObserved(c.snapshot(node))
 	if o.Continuous && node.State() == objecttree.Failed {
 		return objecttree.Explanation{}, false
 	}
-	o.Turn = turnOf(node)
-	// What somebody has taken away is put back at once, and holds nothing up. In the continuous flow the finalizer is a step of its own.
-	o.Finalizer, o.LabelLost = o.Finalizer || !o.Deleting && !o.Continuous, false
-	return verdict(node, staying(installation.Decide(o), o.Phase))
+	explanation, found := verdict(node, staying(installation.DecideRestored(o), o.Phase))
+	return explanation, found && !saysMore(node.Explain(), explanation)
 }
 
-// snapshot is what a node tells of an installation. All that is below it was read from the API server itself, so what is missing there is
-// gone.
+// saysMore reports whether a status announces an update after the same wait. Only the controller reads imports, and notices that they have
+// changed.
+func saysMore(said, decided objecttree.Explanation) bool {
+	more, same := strings.CutPrefix(said.Message, decided.Message+"; ")
+	return same && said.Reason == decided.Reason && strings.Contains(more, ", which takes effect afterwards")
+}
+
+// snapshot returns the snapshot of an installation from its node. Everything below it was read from the API server itself, so what is
+// missing there is deleted.
 func (c Controllers) snapshot(node *objecttree.Node) installation.Snapshot {
 	object, _ := node.Installation()
-	s := installation.Snapshot{Installation: object, Now: c.Now, ExecutionGone: true}
+	s := installation.Snapshot{Installation: object, Now: c.Now, ExecutionGone: true, Turn: turnOf(node)}
 	for _, below := range node.Below {
 		if nested, ok := below.Installation(); ok {
 			s.Subinstallations = append(s.Subinstallations, nested)
@@ -47,7 +52,7 @@ func (c Controllers) snapshot(node *objecttree.Node) installation.Snapshot {
 	hints := object.Spec.Optimization
 	if hints == nil || !hints.HasNoSiblingImports {
 		s.Predecessors = installations(node.Predecessors())
-		s.DependencyError = node.SiblingTrouble()
+		s.DependencyError = node.DependencyError()
 	}
 	if hints == nil || !hints.HasNoSiblingExports {
 		s.Successors = installations(node.Successors())
@@ -55,7 +60,7 @@ func (c Controllers) snapshot(node *objecttree.Node) installation.Snapshot {
 	return s
 }
 
-// turnOf is where the job of a root stands among the others of its namespace, if its status says that it waits for them.
+// turnOf returns the position of a root's job among the others of its namespace, if its status says that it waits for them.
 func turnOf(node *objecttree.Node) *installation.Turn {
 	object, _ := node.Installation()
 	job, running := installation.RootJobOf(object)
@@ -73,7 +78,7 @@ func turnOf(node *objecttree.Node) *installation.Turn {
 	return &turn
 }
 
-// underWay are the roots of a namespace whose jobs keep others from beginning.
+// underWay returns the roots of a namespace whose jobs keep others from starting.
 func underWay(nodes []*objecttree.Node) []*objecttree.Node {
 	return slices.DeleteFunc(slices.Clone(nodes), func(node *objecttree.Node) bool {
 		object, ok := node.Installation()
@@ -95,7 +100,7 @@ func installations(nodes []*objecttree.Node) []*lsv1alpha1.Installation {
 	return result
 }
 
-// missing returns the nested installations that a status knows and that do not exist.
+// missing returns the nested installations that a status names and that do not exist.
 func missing(object *lsv1alpha1.Installation, present []*lsv1alpha1.Installation) []string {
 	cache := object.Status.SubInstCache
 	if cache == nil {
@@ -128,7 +133,7 @@ func (c Controllers) execution(node *objecttree.Node) (objecttree.Explanation, b
 	return verdict(node, execution.Decide(o))
 }
 
-// staying is a decision without the phase that it leaves as it is.
+// staying returns a decision without its next phase if that is the current one.
 func staying[E any](d decision.Of[lsv1alpha1.Phase, E], phase lsv1alpha1.Phase) decision.Of[lsv1alpha1.Phase, E] {
 	if d.Next == phase {
 		d.Next = ""
@@ -136,7 +141,7 @@ func staying[E any](d decision.Of[lsv1alpha1.Phase, E], phase lsv1alpha1.Phase) 
 	return d
 }
 
-// continuousExecution says in which class each deploy item is, too: that decides what happens to it.
+// continuousExecution also determines the class of each deploy item, which decides what happens to it.
 func continuousExecution(node *objecttree.Node, o execution.Observed) (objecttree.Explanation, bool) {
 	explanation, found := node.Explain(), true
 	if node.State() != objecttree.Failed {
@@ -152,38 +157,36 @@ func continuousExecution(node *objecttree.Node, o execution.Observed) (objecttre
 	return explanation, found
 }
 
-// deployItem asks the watchdog whether anybody has taken the item. What the deployer that has taken it waits for is in
-// the status, except for a Target that does not exist.
+// deployItem asks the watchdog whether a deployer has picked up the deploy item. What that deployer waits for is in the status, except for
+// a missing Target.
 func (c Controllers) deployItem(node *objecttree.Node) (objecttree.Explanation, bool) {
 	item, _ := node.DeployItem()
 	if node.State() == objecttree.Failed {
 		return objecttree.Explanation{}, false
 	}
 	observed := watchdog.NewObserved(watchdog.Snapshot{Item: item, PickupTimeout: deployitem.DefaultPickupTimeout, Now: c.Now})
-	observed.Damaged = false // as above
 	if !observed.PickedUp {
-		return objecttree.Explanation{
-			Reason: lsv1alpha1.ReasonWaitingForDeployer, Message: watchdog.Decide(observed).Why.Message, Since: observed.Since,
-		}, true
+		why := watchdog.DecideRestored(observed).Why
+		return objecttree.Explanation{Reason: why.Code, Message: why.Message, Since: observed.Since}, true
 	}
 	if c.targets == nil {
 		return objecttree.Explanation{}, false
 	}
-	o := deployitem.NewObserved(deployitem.Snapshot{
+	s := deployitem.Snapshot{
 		Item: item, Target: c.target(item), Role: deployitem.Role{Type: item.Spec.Type, Info: item.Status.Deployer}, Now: c.Now,
-	})
-	if top := node.Top(); top.Kind == objecttree.Installation {
-		o.Root = top.Name()
 	}
-	d := deployitem.Decide(o)
-	// Once the deployer has told of it, its words count: it masks a name that came from a Secret.
+	if top := node.Top(); top.Kind == objecttree.Installation {
+		s.Root = top.Name()
+	}
+	d := deployitem.Decide(deployitem.NewObserved(s))
+	// Once the deployer has reported it, its message counts: it masks a name that came from a Secret.
 	if d.Wait && d.Why.Code == lsv1alpha1.ReasonNoTargetFound && node.Explain().Reason != lsv1alpha1.ReasonNoTargetFound {
 		return objecttree.Explanation{Reason: d.Why.Code, Message: d.Why.Message}, true
 	}
 	return objecttree.Explanation{}, false
 }
 
-// target returns the metadata of an item's Target; nil if it does not exist.
+// target returns the metadata of a deploy item's Target; nil if it does not exist.
 func (c Controllers) target(item *lsv1alpha1.DeployItem) *lsv1alpha1.Target {
 	reference := item.Spec.Target
 	if reference == nil || !slices.Contains(c.targets[item.Namespace], reference.Name) {

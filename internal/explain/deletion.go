@@ -8,8 +8,8 @@ import (
 	"espalier.dev/internal/objecttree"
 )
 
-// adviceForDeletion is for a tree whose deletion was asked for and is pending: every deletion comes to an end, or there is a command that
-// ends it. It returns false for other trees, and where a successor is in the way.
+// adviceForDeletion is for a tree with a pending deletion: every deletion finishes, or there is a command that finishes it. It returns
+// false for other trees, and where a successor blocks the deletion.
 func adviceForDeletion(link Link) (Advice, bool) {
 	top := link.Node.Top()
 	if top.Object.GetDeletionTimestamp().IsZero() || link.Reason == lsv1alpha1.ReasonWaitingForSuccessors {

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package explain finds out why an object of a tree is not done: it follows the chain from what waits to what is waited
-// for, down to the object that holds up the others. It is pure.
+// Package explain finds out why an object of a tree is not done: it follows the chain from what waits to what it waits for, down to the
+// object that holds up the others. It is pure.
 //
-// At each object the function is asked by which its controller decides. What no such function can know, such as what a deployer waits for
-// in a target, stands in the status of the object.
+// For each object, it calls the decision function of the object's controller. What no such function can know, such as what a deployer waits
+// for in a target, is in the status of the object.
 package explain
 
 import (
@@ -25,14 +25,14 @@ type Link struct {
 // Chain leads from the object in question to one that holds it up. The last link is the cause.
 type Chain []Link
 
-// Cause is the last link.
+// Cause returns the last link.
 func (c Chain) Cause() Link { return c[len(c)-1] }
 
-// maxChains is how many causes are worth looking for.
+// maxChains is the maximum number of causes to search for.
 const maxChains = 50
 
-// Find returns the chains from an object to whatever holds it up, the most telling first. It returns none if the
-// object has succeeded and there is nothing to say about it. Without controllers to ask, the statuses alone explain.
+// Find returns the chains from an object to the causes that hold it up, the most informative first. It returns none if the object has
+// succeeded and there is nothing to report. Without controllers, it explains from the statuses alone.
 func Find(node *objecttree.Node, controllers *Controllers) []Chain {
 	f := finder{controllers: controllers, visited: map[*objecttree.Node]bool{}}
 	f.explore(node, nil)
@@ -45,7 +45,7 @@ type finder struct {
 	found       []Chain
 }
 
-// explore goes on from a node, unless another way led there already: the cause behind it is known.
+// explore continues from a node, unless another path led there before: its cause is known then.
 func (f *finder) explore(node *objecttree.Node, way Chain) {
 	if f.visited[node] || len(f.found) >= maxChains {
 		return
@@ -67,7 +67,7 @@ func (f *finder) explore(node *objecttree.Node, way Chain) {
 	}
 }
 
-// exploreLosses goes to what is not as it should be although all below a node has succeeded: releases that others have taken over.
+// exploreLosses finds problems below a node although everything there has succeeded: releases that others have taken over.
 func (f *finder) exploreLosses(node *objecttree.Node) {
 	node.Walk(func(below *objecttree.Node) {
 		if below != node && below.State() == objecttree.Succeeded && below.Explain().Reason == objecttree.ReleaseTakenOver {
@@ -76,7 +76,7 @@ func (f *finder) exploreLosses(node *objecttree.Node) {
 	})
 }
 
-// explainedBy reports whether one of the blockers was reached on another way.
+// explainedBy reports whether one of the blockers was reached on another path.
 func (f *finder) explainedBy(blockers []*objecttree.Node) bool {
 	return slices.ContainsFunc(blockers, func(blocker *objecttree.Node) bool {
 		return slices.ContainsFunc(f.found, func(chain Chain) bool {
@@ -99,7 +99,7 @@ func (f *finder) explain(node *objecttree.Node) objecttree.Explanation {
 	return said
 }
 
-// blockers returns the objects that a node cannot do without, the most telling first.
+// blockers returns the objects that a node waits for, the most informative first.
 func (f *finder) blockers(link Link) []*objecttree.Node {
 	node := link.Node
 	switch node.State() {
@@ -132,19 +132,19 @@ func (f *finder) blockersOfRunning(link Link) []*objecttree.Node {
 		return underWay(link.Node.Peers())
 	}
 	if begins(link.Node.Status.Phase) {
-		return nil // What is below is of an earlier job, and does not know of this one.
+		return nil // What is below belongs to an earlier job, and does not know of this one.
 	}
 	below := notDone(link.Node.Below)
 	slices.SortStableFunc(below, func(a, b *objecttree.Node) int { return cmp.Compare(f.rank(a), f.rank(b)) })
 	return below
 }
 
-// begins reports whether an object of a phase has not told what is below it yet.
+// begins reports whether an object in a phase has not yet written what is below it.
 func begins(phase lsv1alpha1.Phase) bool {
 	return phase == lsv1alpha1.PhaseInit || phase == lsv1alpha1.PhasePendingDependencies
 }
 
-// rank puts first what is likely to be a cause, and last what waits for others.
+// rank sorts likely causes first, and objects that wait for others last.
 func (f *finder) rank(node *objecttree.Node) int {
 	switch {
 	case node.State() == objecttree.Failed:
@@ -158,8 +158,7 @@ func (f *finder) rank(node *objecttree.Node) int {
 	}
 }
 
-// pendingFor returns what the job has to pass before it comes to a node: the deploy items that this one depends on, or
-// the object above.
+// pendingFor returns what the job must pass before it reaches a node: the deploy items that this one depends on, or the object above.
 func pendingFor(node *objecttree.Node) []*objecttree.Node {
 	if needed := notDone(node.Dependencies()); len(needed) > 0 {
 		return needed

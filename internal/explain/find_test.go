@@ -17,7 +17,7 @@ import (
 	"espalier.dev/internal/objecttree"
 )
 
-// A job that lacks an import is held up by that, and not by what is below, which knows of the job before alone.
+// A job that lacks an import is held up by that, and not by what is below, which knows only the earlier job.
 func TestWhatIsOfAFormerJobHoldsUpNothing(t *testing.T) {
 	shop := &lsv1alpha1.Installation{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
 	shop.Status.RunStatus = lsv1alpha1.RunStatus{
@@ -40,7 +40,7 @@ func TestWhatIsOfAFormerJobHoldsUpNothing(t *testing.T) {
 	}
 }
 
-// Who mends the spec of a job that is stuck learns that the job goes on without it.
+// After a fix of the spec of a stuck job, the advice says that the job continues without it.
 func TestANewerSpecCountsFromTheNextJobOn(t *testing.T) {
 	for name, test := range map[string]struct {
 		phase      lsv1alpha1.Phase
@@ -56,13 +56,13 @@ func TestANewerSpecCountsFromTheNextJobOn(t *testing.T) {
 		var objects objecttree.Objects
 		objects.Put(shop)
 		advice := explain.AdviceFor(explain.Find(objects.Forest().Installation("", "shop"), nil)[0])
-		if told := strings.Contains(advice.Hint, "the spec has changed") && advice.Ours[0][0] == "interrupt"; told != test.told {
+		if told := strings.Contains(advice.Hint, "the spec changed after this job started") && advice.Ours[0][0] == "interrupt"; told != test.told {
 			t.Errorf("%s: %+v", name, advice)
 		}
 	}
 }
 
-// All has succeeded, and yet a release is not what a deploy item has made of it.
+// Everything has succeeded, and yet a release differs from what its deploy item deployed.
 func TestAReleaseThatAnotherItemHasTakenOverIsToldOfASucceededInstallation(t *testing.T) {
 	done := lsv1alpha1.RunStatus{Phase: lsv1alpha1.PhaseSucceeded, JobID: "a", JobIDFinished: "a"}
 	shop := &lsv1alpha1.Installation{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}

@@ -16,7 +16,7 @@ import (
 	"espalier.dev/internal/objecttree"
 )
 
-// The status of a job that waits for others is as old as its last look. Why it waits now, the decision tells.
+// The status of a job that waits for others is as old as its last pass. The decision says why it waits now.
 func TestAJobThatWaitsForOthersIsHeldUpByThoseThatRun(t *testing.T) {
 	noon := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	root := func(name string, phase lsv1alpha1.Phase, minute int) *lsv1alpha1.Installation {
@@ -60,7 +60,7 @@ func TestAJobThatWaitsForOthersIsHeldUpByThoseThatRun(t *testing.T) {
 	if got := explain.Message(chains[0].Cause()); got != "Waiting for 1 other job in namespace shop: quota of concurrent jobs is 1" {
 		t.Errorf("behind one that is about to begin it says %q", got)
 	}
-	if advice := explain.AdviceFor(chains[0]); advice.Somebody || !strings.Contains(advice.Hint, "starts by itself when another one ends") {
+	if advice := explain.AdviceFor(chains[0]); advice.Somebody || !strings.Contains(advice.Hint, "starts automatically when another one finishes") {
 		t.Errorf("the advice is %+v", advice)
 	}
 	chains = explain.Find(objects.Forest().Installation("shop", "first"), &explain.Controllers{Now: noon})

@@ -15,7 +15,7 @@ import (
 	"espalier.dev/internal/objecttree"
 )
 
-// An answer points to the heading of the documentation that explains what is wrong, and only to one that there is.
+// An answer points to the heading of the documentation that explains what is wrong, and only to one that exists.
 func TestAnAnswerPointsToTheDocumentation(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/errors.md")
 	if err != nil {

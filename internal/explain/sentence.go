@@ -9,7 +9,7 @@ import (
 	"espalier.dev/internal/objecttree"
 )
 
-// Sentence tells the cause of a chain in one line: the object, the reason in a word and in words.
+// Sentence describes the cause of a chain in one line: the object, the reason and the message.
 func Sentence(chain Chain) string {
 	link := chain.Cause()
 	text := link.Node.Title()
@@ -19,12 +19,12 @@ func Sentence(chain Chain) string {
 	return text + ": " + Message(link)
 }
 
-// Message is what there is to know about an object, in words.
+// Message returns what is known about an object, in words.
 func Message(link Link) string { return cmp.Or(link.Message, inState(link.Node)) }
 
 func inState(node *objecttree.Node) string {
 	if node.State() == objecttree.Failed {
-		return "it has failed and says no more"
+		return "it has failed without a message"
 	}
-	return "it is in phase " + node.Phase() + " and says no more"
+	return "it is in phase " + node.Phase() + ", without a message"
 }

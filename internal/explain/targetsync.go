@@ -15,23 +15,23 @@ import (
 	"espalier.dev/internal/targetsync"
 )
 
-// KindTargetSync is the kind of what Synchronisation is about. A TargetSync belongs to no tree.
+// KindTargetSync is the kind that a Synchronisation is about. A TargetSync belongs to no tree.
 const KindTargetSync objecttree.Kind = "TargetSync"
 
-// Reasons of TargetSyncs, beside those of the package that decides about them.
+// Reasons of TargetSyncs, in addition to those of the package that decides about them.
 const (
-	// ReasonDeleting says that the TargetSync is being deleted, and what it has made is not gone yet.
+	// ReasonDeleting means that the TargetSync is being deleted, and not everything that it created is gone.
 	ReasonDeleting = "Deleting"
-	// ReasonRotationDisabled says that another token is asked for where tokens are not replaced.
+	// ReasonRotationDisabled means that another token is requested although rotation is disabled.
 	ReasonRotationDisabled = "RotationDisabled"
 )
 
-// Synchronisation is how a TargetSync is doing: Succeeded if there is nothing to explain, Failed if something is wrong, and Running if its
-// controller is about to look at it.
+// Synchronisation is the state of a TargetSync: Succeeded if there is nothing to explain, Failed if something is wrong, and Running if its
+// controller is about to process it.
 type Synchronisation struct {
 	State  objecttree.State
 	Reason string
-	// Messages are what is wrong, one for each problem, or what it has come to.
+	// Messages say what is wrong, one per problem, or what the result is.
 	Messages []string
 	Since    time.Time
 	Advice   Advice
@@ -54,7 +54,7 @@ func OfTargetSync(ts *lsv1alpha1.TargetSync, others []string, now time.Time) Syn
 	case ready.Type == "" || ready.ObservedGeneration != ts.Generation || isAsked(ts):
 		return Synchronisation{
 			State: objecttree.Running, Reason: ReasonProceeding, Since: ts.CreationTimestamp.Time,
-			Messages: []string{"its controller has not looked at what is asked for now"},
+			Messages: []string{"the controller has not processed the current spec or request yet"},
 			Advice: Advice{
 				Hint:    "the controllers act at once: if this does not change, check that they run and see this namespace",
 				Kubectl: [][]string{describeSync(ts)},
@@ -72,7 +72,7 @@ func OfTargetSync(ts *lsv1alpha1.TargetSync, others []string, now time.Time) Syn
 	case waitsForRotation(ts):
 		return Synchronisation{
 			State: objecttree.Running, Reason: ReasonRotationDisabled, Since: ready.LastTransitionTime.Time,
-			Messages: []string{"another token is asked for, and spec.tokenRotation.enabled is not set"},
+			Messages: []string{"a new token is requested, but spec.tokenRotation.enabled is not set"},
 			Advice: Advice{
 				Somebody: true, Hint: "enable the rotation in the spec, or remove the annotation",
 				Kubectl: [][]string{{"edit", resourceSync, ts.Name}, {"annotate", resourceSync, ts.Name, lsv1alpha1.RotateTokenAnnotation + "-"}},
@@ -88,7 +88,7 @@ func describeSync(ts *lsv1alpha1.TargetSync) []string {
 	return []string{"describe", resourceSync, ts.Name}
 }
 
-// askSync has a synchronisation made at once.
+// askSync returns the command that requests a synchronisation at once.
 func askSync(ts *lsv1alpha1.TargetSync) []string {
 	return []string{"annotate", resourceSync, ts.Name, lsv1alpha1.OperationAnnotation + "=" + string(lsv1alpha1.OperationReconcile)}
 }
@@ -111,7 +111,7 @@ func waitsForRotation(ts *lsv1alpha1.TargetSync) bool {
 	return asked && (ts.Spec.TokenRotation == nil || !ts.Spec.TokenRotation.Enabled)
 }
 
-// refusalOf is why nothing is synchronised at all, if the function by which the controller decides says so without having seen the source.
+// refusalOf returns why nothing is synchronised at all, if the controller's decision function says so before it needs the source.
 func refusalOf(ts *lsv1alpha1.TargetSync, others []string, now time.Time) error {
 	o := targetsync.NewObserved(ts, now)
 	o.Finalizer, o.Asked, o.RotationAsked, o.Others = true, false, false, others
@@ -127,7 +127,7 @@ func refusalOf(ts *lsv1alpha1.TargetSync, others []string, now time.Time) error 
 func adviceForRefusal(ts *lsv1alpha1.TargetSync, others []string, reason string) Advice {
 	advice := Advice{Somebody: true, Hint: "correct the spec", Kubectl: [][]string{{"edit", resourceSync, ts.Name}}}
 	if reason == targetsync.ReasonNotAlone {
-		advice.Hint, advice.Kubectl = "keep one of them: what a TargetSync has made goes with it", nil
+		advice.Hint, advice.Kubectl = "keep one of them: the objects that a TargetSync created are deleted with it", nil
 		for _, name := range append([]string{ts.Name}, others...) {
 			advice.Kubectl = append(advice.Kubectl, []string{"delete", resourceSync, name})
 		}
@@ -135,27 +135,27 @@ func adviceForRefusal(ts *lsv1alpha1.TargetSync, others []string, reason string)
 	return advice
 }
 
-// adviceForSync is for a synchronisation that goes wrong. It is tried again by itself.
+// adviceForSync is for a failing synchronisation, which is retried automatically.
 func adviceForSync(ts *lsv1alpha1.TargetSync, reason string) Advice {
 	secret := ts.Spec.SecretRef.Name
 	advice := Advice{Somebody: true, Kubectl: [][]string{describeSync(ts), askSync(ts)}}
 	switch {
 	case reason == reasonTargetSecretMissing:
-		advice.Hint = fmt.Sprintf("create the Secret %s, or name another one; it is then checked by itself", secret)
+		advice.Hint = fmt.Sprintf("create the Secret %s, or name another one; the controller picks it up automatically", secret)
 		advice.Kubectl = [][]string{{"get", "secret", secret}, {"edit", resourceSync, ts.Name}}
 	case slices.Contains(closedDoors, reason):
 		advice.Hint = fmt.Sprintf(
 			"correct the kubeconfig in the Secret %s, or the rights of its user in namespace %s of the source", secret, ts.Spec.SourceNamespace)
 	case reason == targetsync.ReasonFailed:
-		advice.Hint = "fix the problems above; it is retried by itself, and at once on request"
+		advice.Hint = "fix the problems above; the controller retries automatically, and at once on request"
 	default:
 		advice.Somebody = false
-		advice.Hint = "it is retried with backoff, up to five minutes apart, and at once on request"
+		advice.Hint = "the controller retries with a backoff of at most five minutes, and at once on request"
 	}
 	return advice
 }
 
-// deletionOf explains a TargetSync that is being deleted. The source is not asked for that.
+// deletionOf explains a TargetSync that is being deleted, for which the source is not read.
 func deletionOf(ts *lsv1alpha1.TargetSync) Synchronisation {
 	s := Synchronisation{
 		State: objecttree.Running, Reason: ReasonDeleting, Since: ts.DeletionTimestamp.Time, Messages: ts.Status.LastErrors,
@@ -163,12 +163,12 @@ func deletionOf(ts *lsv1alpha1.TargetSync) Synchronisation {
 	}
 	switch {
 	case !slices.Contains(ts.Finalizers, lsv1alpha1.Finalizer):
-		s.Messages = []string{"it is kept by the finalizers of somebody else: " + strings.Join(ts.Finalizers, ", ")}
-		s.Advice.Hint, s.Advice.Somebody = "find out who has to take them off", true
+		s.Messages = []string{"finalizers of other controllers block the deletion: " + strings.Join(ts.Finalizers, ", ")}
+		s.Advice.Hint, s.Advice.Somebody = "find the controller that owns each finalizer", true
 	case len(s.Messages) > 0:
-		s.Advice.Hint = "fix the problems above; the deletion is retried by itself"
+		s.Advice.Hint = "fix the problems above; the controller retries the deletion automatically"
 	default:
-		s.Messages = []string{"the Targets and Secrets that it has made are being deleted"}
+		s.Messages = []string{"the Targets and Secrets that it created are being deleted"}
 		s.Advice.Hint = "the controllers act at once: if this does not change, check that they run and see this namespace"
 	}
 	return s

@@ -42,7 +42,7 @@ func TestHowTargetSyncsAreDoing(t *testing.T) {
 		somebody bool
 		said     string // by the message, the hint or a command
 	}{
-		"synchronised": {func(*lsv1alpha1.TargetSync) {}, nil, objecttree.Succeeded, "", false, "2 Targets are as the source wants them"},
+		"synchronised": {func(*lsv1alpha1.TargetSync) {}, nil, objecttree.Succeeded, "", false, "2 Targets are up to date"},
 		"a wrong expression": {
 			func(ts *lsv1alpha1.TargetSync) { ts.Spec.SecretNameExpression = "(" }, nil, objecttree.Failed, targetsync.ReasonInvalid, true, "edit targetsync sync",
 		},
@@ -62,13 +62,13 @@ func TestHowTargetSyncsAreDoing(t *testing.T) {
 			failing(target.ReasonSecretMissing, "no Secret"), nil, objecttree.Failed, target.ReasonSecretMissing, true, "get secret access",
 		},
 		"a bad kubeconfig": {
-			failing(target.ReasonInvalid, "exec is refused"), nil, objecttree.Failed, target.ReasonInvalid, true, "correct the kubeconfig in the Secret access",
+			failing(target.ReasonInvalid, "exec is rejected"), nil, objecttree.Failed, target.ReasonInvalid, true, "correct the kubeconfig in the Secret access",
 		},
 		"something in a way": {
 			failing(targetsync.ReasonFailed, "Target a exists", "Target b exists"), nil, objecttree.Failed, targetsync.ReasonFailed, true, "Target b exists",
 		},
 		"a source is down": {
-			failing(target.ReasonUnreachable, "refused"), nil, objecttree.Failed, target.ReasonUnreachable, false, "retried with backoff",
+			failing(target.ReasonUnreachable, "refused"), nil, objecttree.Failed, target.ReasonUnreachable, false, "retries with a backoff",
 		},
 		"only a condition": {failing("Odd"), nil, objecttree.Failed, "Odd", false, "2 Targets"},
 		"rotation is off": {
@@ -92,7 +92,7 @@ func TestHowTargetSyncsAreDoing(t *testing.T) {
 				SourceNamespace: "garden", SecretRef: lsv1alpha1.LocalSecretReference{Name: "access"}, SecretNameExpression: "*",
 			},
 			Status: lsv1alpha1.TargetSyncStatus{ObservedGeneration: 1, Conditions: []lsv1alpha1.Condition{{
-				Type: lsv1alpha1.ConditionReady, Status: lsv1alpha1.ConditionTrue, Message: "2 Targets are as the source wants them", ObservedGeneration: 1,
+				Type: lsv1alpha1.ConditionReady, Status: lsv1alpha1.ConditionTrue, Message: "2 Targets are up to date", ObservedGeneration: 1,
 			}}},
 		}
 		test.change(ts)

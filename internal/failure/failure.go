@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package failure names the kinds of errors that the controllers tell apart, so that one ladder can turn a kind into a
+// Package failure names the kinds of errors that the controllers distinguish, so that one ladder can turn a kind into a
 // phase, conditions and a retry.
 //
-//   - Terminal: a retry cannot help until somebody changes something. The run ends as failed.
-//   - Waiting: nothing is wrong, something else has to happen first. It is never shown as an error.
-//   - Retryable: everything else. The phase is repeated in growing intervals.
+//   - Terminal: a retry cannot help until a user changes something. The run ends as failed.
+//   - Waiting: nothing is wrong, something else must happen first. It is never shown as an error.
+//   - Retryable: everything else. The phase is retried with backoff.
 //
 // An error is classified at the edge where it arises, by the code that knows what it means; everything above only
 // wraps it. Classification survives wrapping with %w and errors.Join.
@@ -25,7 +25,7 @@ type Kind int
 const (
 	// Retryable means that repeating the same step may succeed.
 	Retryable Kind = iota
-	// Waiting means that the step goes on by itself when something named has happened.
+	// Waiting means that the step continues by itself when something named has happened.
 	Waiting
 	// Terminal means that repeating the step cannot succeed.
 	Terminal
@@ -43,11 +43,11 @@ func (k Kind) String() string {
 	}
 }
 
-// Details is what a status tells of an error.
+// Details is what a status reports about an error.
 type Details struct {
 	// Operation is what was attempted, for example "RenderBlueprint".
 	Operation string
-	// Reason is a CamelCase word out of a closed list.
+	// Reason is a CamelCase word from a closed list.
 	Reason string
 	// Codes are the error codes of the API, for example "ERR_TIMEOUT".
 	Codes []string
@@ -62,10 +62,10 @@ type classified struct {
 func (c *classified) Error() string { return c.cause.Error() }
 func (c *classified) Unwrap() error { return c.cause }
 
-// NewTerminal marks cause as an error that no retry mends. A nil cause stays nil.
+// NewTerminal marks cause as an error that no retry can fix. A nil cause stays nil.
 func NewTerminal(d Details, cause error) error { return classify(Terminal, d, cause) }
 
-// NewRetryable adds details to an error that a retry may mend. A nil cause stays nil.
+// NewRetryable adds details to an error that a retry may fix. A nil cause stays nil.
 func NewRetryable(d Details, cause error) error { return classify(Retryable, d, cause) }
 
 func classify(kind Kind, d Details, cause error) error {
@@ -76,16 +76,15 @@ func classify(kind Kind, d Details, cause error) error {
 	return &classified{Details: d, kind: kind, cause: cause}
 }
 
-// Wait says what has to happen before a step can go on. It is an error only so that code far below a decision can
-// return it.
+// Wait says what must happen before a step can continue. It is an error only so that code far below a decision can return it.
 type Wait struct {
-	// Reason is a CamelCase word out of a closed list, for example "WaitingForPredecessor".
+	// Reason is a CamelCase word from a closed list, for example "WaitingForPredecessor".
 	Reason string
-	// For names the object or event that is waited for, for example "installation default/database".
+	// For names the awaited object or event, for example "installation default/database".
 	For string
-	// Since is when the waiting began; zero if unknown.
+	// Since is when the wait started; zero if unknown.
 	Since time.Time
-	// Until is when the waiting ends by itself; zero if it does not.
+	// Until is when the wait ends by itself; zero if it does not.
 	Until time.Time
 }
 
@@ -101,8 +100,8 @@ func (w *Wait) Error() string {
 	return text
 }
 
-// KindOf classifies an error tree. The outermost classification of a chain counts. Of joined errors the one that
-// leaves the least hope counts: a terminal one makes the whole terminal, because repeating the step meets it again.
+// KindOf classifies an error tree. In a chain, the outermost classification counts. Of joined errors, the worst one counts: a terminal
+// error makes the whole terminal, because repeating the step encounters it again.
 func KindOf(err error) Kind {
 	switch e := err.(type) {
 	case nil:
@@ -136,7 +135,7 @@ func worst(joined []error) Kind {
 	return kind
 }
 
-// ReasonUnnamed is the reason of an error that has none of its own.
+// ReasonUnnamed is the reason of an error without a reason.
 const ReasonUnnamed = "Error"
 
 // DetailsOf returns the details of the outermost classified error, or ReasonUnnamed when there are none.
@@ -152,8 +151,8 @@ func DetailsOf(err error) Details {
 	return Details{Reason: ReasonUnnamed}
 }
 
-// IsObstacle reports whether an error is one that is retried and says by a reason of its own what is in the way. Somebody may have to
-// do something about it, in contrast to a request that went wrong by chance.
+// IsObstacle reports whether an error is retried and names the obstacle in a distinct reason. A user may have to act on it, in contrast to
+// a request that failed by chance.
 func IsObstacle(err error) bool {
 	if err == nil || KindOf(err) != Retryable {
 		return false
@@ -162,7 +161,7 @@ func IsObstacle(err error) bool {
 	return reason != "" && reason != ReasonUnnamed
 }
 
-// AsWait returns what an error waits for, if waiting is all that it says.
+// AsWait returns what an error waits for, if it is nothing but a wait.
 func AsWait(err error) (*Wait, bool) {
 	if KindOf(err) != Waiting {
 		return nil, false
@@ -172,8 +171,8 @@ func AsWait(err error) (*Wait, bool) {
 	return w, ok
 }
 
-// NextAttempt returns when the next attempt makes sense, if an error says so; else the zero time. Errors say it by a method
-// of that name. Before that time a retry fails without having been tried, and after it nothing is gained by waiting.
+// NextAttempt returns when the next attempt makes sense, if an error says so; otherwise the zero time. Errors say it by a method of that
+// name. An earlier retry fails without an attempt, and a later one gains nothing.
 func NextAttempt(err error) time.Time {
 	var postponed interface{ NextAttempt() time.Time }
 	if !errors.As(err, &postponed) {

@@ -5,28 +5,30 @@ package fairness
 
 import "time"
 
-// Limits say how many may be under way at once, and how many may begin in a second.
+// Limits say how many items may be under way at once, and how many may start per second.
 type Limits struct {
-	// Shared is how many the lanes share while there are several: each may have its part of them under way, but not less than a quarter,
-	// so that few that hang do not hold up a lane. A lane that is alone has no limit, for nobody waits because of it. Zero means any number.
+	// Shared is the number of items that the lanes share while there are several: each may have its part of them under way, but at least a
+	// quarter, so that a few hanging items do not block a lane. A single lane has no limit, because no other lane waits for it. Zero means no
+	// limit.
 	Shared int
-	// Rate is how many may begin in a second, and Burst how many of those at once that did not begin before. A Rate of zero means any
-	// number.
+	// Rate is the number of items that may start per second, and Burst the number of saved-up ones that may start at once. A Rate of zero
+	// means no limit.
 	Rate  float64
 	Burst int
 }
 
-// memory is how long a lane counts as one of several after it had something under way. Between two steps of a job there is less.
+// memory is how long a lane counts as one of several after it last had something under way. The pause between two steps of a job is
+// shorter.
 const memory = time.Second
 
-// Admission lets items begin in a fair order. It is not safe for concurrent use.
+// Admission starts items in a fair order. It is not safe for concurrent use.
 type Admission[T comparable] struct {
 	limits Limits
 	laneOf func(T) string
 	order  *Order[T]
-	// seen is when something of a lane began or ended. The lane without a name is nobody's.
+	// seen is when an item of a lane last started or ended. The empty lane is not counted.
 	seen map[string]time.Time
-	// tokens is how many may begin, as of a time.
+	// tokens is the number of items that may start, as of a time.
 	tokens float64
 	asOf   time.Time
 }
@@ -39,13 +41,13 @@ func NewAdmission[T comparable](limits Limits, laneOf func(T) string) *Admission
 	}
 }
 
-// Enter lets an item wait, and returns those that begin now, maybe it.
+// Enter adds a waiting item, and returns the items that start now, possibly including it.
 func (a *Admission[T]) Enter(item T, now time.Time) []T {
 	a.order.Add(item, Soon)
 	return a.after(item, now)
 }
 
-// Leave says that an item is no longer under way, or waits no longer, and returns those that begin now.
+// Leave removes an item that is no longer under way or waiting, and returns the items that start now.
 func (a *Admission[T]) Leave(item T, now time.Time) []T {
 	if !a.order.Remove(item) {
 		a.order.Done(item)
@@ -61,7 +63,7 @@ func (a *Admission[T]) after(item T, now time.Time) []T {
 	return a.Admit(now)
 }
 
-// Admit returns those that begin now because time has passed.
+// Admit returns the items that start now because time has passed.
 func (a *Admission[T]) Admit(now time.Time) []T {
 	var begin []T
 	for a.order.Ready() && a.token(now) {
@@ -71,7 +73,7 @@ func (a *Admission[T]) Admit(now time.Time) []T {
 	return begin
 }
 
-// Next is how long it takes until something may begin that waits for nothing but its time, zero if there is nothing.
+// Next returns the time until an item may start that waits only for its time; zero if there is none.
 func (a *Admission[T]) Next(now time.Time) time.Duration {
 	if a.limits.Rate == 0 || !a.order.Ready() {
 		return 0
@@ -80,7 +82,7 @@ func (a *Admission[T]) Next(now time.Time) time.Duration {
 	return max(time.Microsecond, time.Duration((1-a.tokens)/a.limits.Rate*float64(time.Second)))
 }
 
-// share says how much each lane may have under way, now that one has been heard of.
+// share updates how many items each lane may have under way, after one lane was seen.
 func (a *Admission[T]) share(now time.Time) {
 	if a.limits.Shared == 0 {
 		return
@@ -97,7 +99,7 @@ func (a *Admission[T]) share(now time.Time) {
 	}
 }
 
-// token takes one of those that may begin.
+// token takes a token, if there is one.
 func (a *Admission[T]) token(now time.Time) bool {
 	if a.limits.Rate == 0 {
 		return true

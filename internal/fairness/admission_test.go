@@ -13,7 +13,7 @@ import (
 	"espalier.dev/internal/fairness"
 )
 
-// enter lets so many items of a lane wait, and returns those that begin.
+// enter adds a number of items of a lane, and returns those that start.
 func enter(a *fairness.Admission[item], lane string, count int, now time.Time) []item {
 	var begun []item
 	for i := range count {
@@ -41,7 +41,7 @@ func TestSeveralLanesShareWhatMayBeUnderWay(t *testing.T) {
 		}
 	}
 	underWay := len(flood)
-	for _, one := range flood { // What was under way ends, and no more than a half of what is shared takes its place.
+	for _, one := range flood { // Items under way end, and at most half of the shared number replaces them.
 		underWay += len(a.Leave(one, second(1))) - 1
 	}
 	if underWay != 4 {
@@ -63,7 +63,7 @@ func TestEachLaneHasAtLeastOne(t *testing.T) {
 	}
 }
 
-// What hangs in one lane holds up nobody in another.
+// Hanging items of one lane block no other lane.
 func TestWhatHangsHoldsUpItsOwnLane(t *testing.T) {
 	a := fairness.NewAdmission(fairness.Limits{Shared: 4}, laneOf)
 	enter(a, "hanging", 50, second(1))
@@ -118,7 +118,7 @@ func TestWhoGivesUpTakesNothing(t *testing.T) {
 	}
 }
 
-// Whatever happens, all that enter begin once, if those that are under way end some time.
+// Every item that enters starts once, provided that those under way end eventually.
 func TestAllBeginOnce(t *testing.T) {
 	for seed := range uint64(100) {
 		random := rand.New(rand.NewPCG(seed, 3))

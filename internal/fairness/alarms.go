@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Alarms are items that are to be added to an order at a time, each at most once. The zero value is ready. Alarms are not safe for
+// Alarms are items to be added to an order at a certain time, each at most once. The zero value is ready. Alarms are not safe for
 // concurrent use.
 type Alarms[T comparable] struct {
 	set   map[T]*alarm[T]
@@ -16,7 +16,7 @@ type Alarms[T comparable] struct {
 	count uint64
 }
 
-// Alarm is an item whose time has come.
+// Alarm is an item that is due.
 type Alarm[T comparable] struct {
 	Item  T
 	Class Class
@@ -25,12 +25,12 @@ type Alarm[T comparable] struct {
 type alarm[T comparable] struct {
 	Alarm[T]
 	at time.Time
-	// number keeps those of the same time in the order in which they were set.
+	// number keeps alarms with the same time in the order in which they were set.
 	number uint64
 	index  int
 }
 
-// Set sets the alarm of an item. If it has one, the earlier time and the higher class count.
+// Set sets the alarm of an item. If it already has one, the earlier time and the higher class count.
 func (a *Alarms[T]) Set(item T, class Class, at time.Time) {
 	if s, known := a.set[item]; known {
 		s.Class = max(s.Class, class)
@@ -49,7 +49,7 @@ func (a *Alarms[T]) Set(item T, class Class, at time.Time) {
 	heap.Push(&a.queue, s)
 }
 
-// Cancel takes the alarm of an item away, and returns its class.
+// Cancel removes the alarm of an item, and returns its class.
 func (a *Alarms[T]) Cancel(item T) (class Class, ok bool) {
 	s, known := a.set[item]
 	if !known {
@@ -60,7 +60,7 @@ func (a *Alarms[T]) Cancel(item T) (class Class, ok bool) {
 	return s.Class, true
 }
 
-// Due takes the alarms away whose time has come, in the order of their times.
+// Due removes and returns the alarms that are due, ordered by time.
 func (a *Alarms[T]) Due(now time.Time) []Alarm[T] {
 	var due []Alarm[T]
 	for len(a.queue) > 0 && !a.queue[0].at.After(now) {
@@ -71,7 +71,7 @@ func (a *Alarms[T]) Due(now time.Time) []Alarm[T] {
 	return due
 }
 
-// Next is the time of the next alarm, if there is one.
+// Next returns the time of the next alarm, if there is one.
 func (a *Alarms[T]) Next() (at time.Time, ok bool) {
 	if len(a.queue) == 0 {
 		return at, false

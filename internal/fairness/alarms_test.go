@@ -71,7 +71,7 @@ func TestACancelledAlarmDoesNotCome(t *testing.T) {
 	}
 }
 
-// Random operations lead to the same as a map that is searched.
+// Random operations agree with a map that is searched.
 func TestAlarmsAgainstAModel(t *testing.T) {
 	for seed := range uint64(100) {
 		random := rand.New(rand.NewPCG(seed, 2))

@@ -3,5 +3,5 @@
 
 package fairness
 
-// Lanes is how many lanes an order knows.
+// Lanes returns the number of lanes that an order tracks.
 func Lanes[T comparable](o *Order[T]) int { return len(o.lanes) }

@@ -12,15 +12,15 @@ import (
 	"espalier.dev/internal/fairness"
 )
 
-// model is an order as simple as it can be: lists that are searched. It does not say which item comes next, but which items may.
+// model is an order as simple as possible: lists that are searched. It does not say which item comes next, but which items may.
 type model struct {
 	share   int
 	waiting []waiter // in the order in which they were added to their class
 	working map[item]*waiter
-	// now counts operations; servedAt is when a lane was last taken from, readyAt since when something pressing of it could be taken.
+	// now counts operations; servedAt is when a lane was last taken from, readyAt since when it has had a pressing item that can be taken.
 	now               int
 	servedAt, readyAt map[string]int
-	less              map[string]int // how often in a row something urgent of a lane came although something less urgent waited
+	less              map[string]int // consecutive urgent items of a lane while a less urgent one waited
 }
 
 type waiter struct {
@@ -73,14 +73,14 @@ func (m *model) busy(lane string) int {
 
 func (m *model) free(lane string) bool { return m.share == 0 || m.busy(lane) < m.share }
 
-// of returns what waits of a lane and satisfies a condition.
+// of returns the waiting items of a lane that satisfy a condition.
 func (m *model) of(lane string, is func(waiter) bool) []waiter {
 	return slices.DeleteFunc(slices.Clone(m.waiting), func(w waiter) bool { return laneOf(w.item) != lane || !is(w) })
 }
 
 func pressing(w waiter) bool { return w.class > fairness.Later }
 
-// note remembers since when each lane could be taken from.
+// note records since when each lane could be taken from.
 func (m *model) note(lanes []string) {
 	m.now++
 	for _, lane := range lanes {
@@ -98,7 +98,7 @@ func (m *model) ready() bool {
 	return slices.ContainsFunc(m.waiting, func(w waiter) bool { return m.free(laneOf(w.item)) })
 }
 
-// take checks that an item may come now, and takes it.
+// take checks that an item may be taken now, and takes it.
 func (m *model) take(i item, class fairness.Class) error {
 	lane, at := laneOf(i), m.at(i)
 	switch {
@@ -147,7 +147,7 @@ func (m *model) takeTurn(lane string, class fairness.Class) error {
 	return nil
 }
 
-// Random operations lead to what the simple model permits: nothing is lost, doubled or handed out twice at a time.
+// Random operations agree with the simple model: nothing is lost, duplicated or handed out twice at a time.
 func TestOrderAgainstAModel(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -200,7 +200,7 @@ func play(t *testing.T, seed uint64, random *rand.Rand, lanes []string) {
 				seed, o.Ready(), o.Len(), o.Working(), m.ready(), len(m.waiting), len(m.working))
 		}
 	}
-	for o.Len()+o.Working() > 0 { // all that was added comes
+	for o.Len()+o.Working() > 0 { // everything that was added comes
 		take()
 		m.note(lanes)
 		if len(working) > 0 {

@@ -9,10 +9,10 @@ import (
 	"slices"
 )
 
-// Class says how urgent an item is.
+// Class is the urgency of an item.
 type Class int
 
-// The classes. What is Later waits for everything else, in whichever lane; First and Soon are compared within a lane.
+// The classes. Later items wait for everything else, in any lane; First and Soon are compared within a lane.
 const (
 	Later Class = iota
 	Soon
@@ -21,11 +21,11 @@ const (
 	classes
 )
 
-// exception is how often the turn is that of the less urgent: every eighth time.
+// exception is how often the turn goes to the less urgent: every eighth time.
 const exception = 8
 
-// Order is what waits and what is worked on. An item waits at most once, and is worked on at most once: one that is added meanwhile waits
-// when it is done. Order is not safe for concurrent use.
+// Order holds waiting items and those being worked on. An item waits at most once, and is worked on at most once: if it is added while it
+// is worked on, it waits again afterwards. Order is not safe for concurrent use.
 type Order[T comparable] struct {
 	laneOf func(T) string
 	share  int
@@ -33,24 +33,24 @@ type Order[T comparable] struct {
 	waiting map[T]*place
 	working map[T]*repetition
 	lanes   map[string]*lane
-	// pressing and patient are the lanes of which something can be taken: what is not Later, and what is. The first one is next.
+	// pressing and patient are the lanes with an available item that is not Later, or that is. The first lane is next.
 	pressing, patient *list.List
 	turns             int
 }
 
-// place is where an item waits.
+// place is the position of a waiting item.
 type place struct {
 	class   Class
 	element *list.Element
 }
 
-// repetition is whether an item that is worked on was added meanwhile.
+// repetition records whether an item was added while it is worked on.
 type repetition struct {
 	added bool
 	class Class
 }
 
-// lane is what waits and is worked on of a namespace.
+// lane holds the waiting items of a namespace, and the number of those being worked on.
 type lane struct {
 	name    string
 	waiting [classes]*list.List
@@ -60,7 +60,7 @@ type lane struct {
 	pressing, patient *list.Element
 }
 
-// NewOrder returns an order without anything in it. No more items of a lane are worked on at once than its share; zero means any number.
+// NewOrder returns an empty order. At most share items of a lane are worked on at once; zero means no limit.
 func NewOrder[T comparable](share int, laneOf func(T) string) *Order[T] {
 	return &Order[T]{
 		laneOf: laneOf, share: share, waiting: map[T]*place{}, working: map[T]*repetition{}, lanes: map[string]*lane{},
@@ -68,8 +68,7 @@ func NewOrder[T comparable](share int, laneOf func(T) string) *Order[T] {
 	}
 }
 
-// Add lets an item wait. One that waits already becomes as urgent as it is now said to be, if that is more, and then waits behind those of
-// that class.
+// Add adds a waiting item. If it already waits and its class becomes higher, it moves behind the others of that class.
 func (o *Order[T]) Add(item T, class Class) {
 	if r, works := o.working[item]; works {
 		if !r.added || class > r.class {
@@ -88,7 +87,7 @@ func (o *Order[T]) Add(item T, class Class) {
 	o.settle(l)
 }
 
-// Next takes the item whose turn it is: from now on it is worked on, until Done. There may be none although something waits, see Ready.
+// Next takes the next item: it is worked on until Done. There may be none although something waits, see Ready.
 func (o *Order[T]) Next() (item T, class Class, ok bool) {
 	lanes := o.pressing
 	if lanes.Len() == 0 || o.patient.Len() > 0 && (o.turns+1)%exception == 0 {
@@ -112,7 +111,7 @@ func (o *Order[T]) Next() (item T, class Class, ok bool) {
 	return item, class, true
 }
 
-// Done says that an item is not worked on any more. If it was added meanwhile, it waits now.
+// Done marks an item as no longer worked on. If it was added in the meantime, it waits again.
 func (o *Order[T]) Done(item T) {
 	r, works := o.working[item]
 	if !works {
@@ -127,7 +126,7 @@ func (o *Order[T]) Done(item T) {
 	o.settle(l)
 }
 
-// Remove lets an item wait no longer, and reports whether it did.
+// Remove removes a waiting item, and reports whether it was waiting.
 func (o *Order[T]) Remove(item T) bool {
 	p, waits := o.waiting[item]
 	if !waits {
@@ -140,22 +139,22 @@ func (o *Order[T]) Remove(item T) bool {
 	return true
 }
 
-// Ready reports whether Next has something to take.
+// Ready reports whether Next would return an item.
 func (o *Order[T]) Ready() bool { return o.pressing.Len()+o.patient.Len() > 0 }
 
-// Wanted reports whether an item waits, or will when it is done.
+// Wanted reports whether an item waits, or will wait once it is done.
 func (o *Order[T]) Wanted(item T) bool {
 	r, works := o.working[item]
 	return o.waiting[item] != nil || works && r.added
 }
 
-// Len is how many items wait.
+// Len returns the number of waiting items.
 func (o *Order[T]) Len() int { return len(o.waiting) }
 
-// Working is how many items are worked on.
+// Working returns the number of items being worked on.
 func (o *Order[T]) Working() int { return len(o.working) }
 
-// SetShare changes how much of each lane may be worked on at once. What is worked on already stays.
+// SetShare changes how many items of each lane may be worked on at once. Items already being worked on are not affected.
 func (o *Order[T]) SetShare(share int) {
 	if share == o.share {
 		return
@@ -166,7 +165,7 @@ func (o *Order[T]) SetShare(share int) {
 	}
 }
 
-// knows reports whether something of a lane waits or is worked on.
+// knows reports whether a lane has items that wait or are worked on.
 func (o *Order[T]) knows(lane string) bool { return o.lanes[lane] != nil }
 
 func (o *Order[T]) lane(item T) *lane {
@@ -182,7 +181,7 @@ func (o *Order[T]) lane(item T) *lane {
 	return l
 }
 
-// next is the class from which the next item of a lane comes that has something pressing.
+// next returns the class of the next item of a lane with pressing items.
 func (l *lane) next() Class {
 	l.turns++
 	if l.waiting[First].Len() == 0 || l.waiting[Soon].Len() > 0 && l.turns%exception == 0 {
@@ -191,7 +190,7 @@ func (l *lane) next() Class {
 	return First
 }
 
-// settle lets a lane take turns if something can be taken from it, and forgets it if there is nothing to know.
+// settle adds a lane to the turns if an item can be taken from it, and drops it if it is empty.
 func (o *Order[T]) settle(l *lane) {
 	free := o.share == 0 || l.working < o.share
 	pressing := l.waiting[First].Len()+l.waiting[Soon].Len() > 0
@@ -203,7 +202,7 @@ func (o *Order[T]) settle(l *lane) {
 	}
 }
 
-// enlist puts a lane at the end of a list or takes it away, unless it is as it should be.
+// enlist appends a lane to a list or removes it, unless it is already as wanted.
 func enlist(lanes *list.List, element *list.Element, l *lane, wanted bool) *list.Element {
 	switch {
 	case wanted && element == nil:

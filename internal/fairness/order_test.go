@@ -20,7 +20,7 @@ func laneOf(i item) string {
 	return lane
 }
 
-// drain takes and finishes everything that waits.
+// drain takes and finishes all waiting items.
 func drain(o *fairness.Order[item]) []item {
 	var taken []item
 	for {
@@ -151,9 +151,9 @@ func TestWhatIsAddedWhileItIsWorkedOnComesAgainOnce(t *testing.T) {
 	}
 }
 
-// An adversary adds more urgent items all the time, in the same lane and in others. Each item still comes within a number of turns that
-// depends on what waits before it and on the number of lanes, not on what comes after it.
-func TestNobodyStarves(t *testing.T) {
+// An adversary keeps adding more urgent items, in the same lane and in others. Each item still comes within a number of turns that depends
+// on what waits before it and on the number of lanes, not on what comes after it.
+func TestNoLaneStarves(t *testing.T) {
 	const lanes, ahead = 20, 5
 	for _, class := range []fairness.Class{fairness.Later, fairness.Soon, fairness.First} {
 		t.Run(fmt.Sprint(class), func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestNobodyStarves(t *testing.T) {
 	}
 }
 
-// What is not there any more is not remembered.
+// Empty lanes are dropped.
 func TestLanesAreForgotten(t *testing.T) {
 	o := fairness.NewOrder(1, laneOf)
 	for round := range 3 {

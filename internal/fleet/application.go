@@ -12,7 +12,8 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// ClusterKey names a cluster by the object that says how to reach it. The zero value is the management cluster, which holds the pipelines.
+// ClusterKey identifies a cluster by the object that says how to reach it. The zero value is the management cluster, which holds the
+// pipelines.
 type ClusterKey struct {
 	Kind      pipelines.ClusterKind
 	Namespace string
@@ -22,7 +23,7 @@ type ClusterKey struct {
 // IsManagement reports whether it is the cluster that holds the pipelines.
 func (k ClusterKey) IsManagement() bool { return k == ClusterKey{} }
 
-// String names the cluster in messages.
+// String returns the name of the cluster for messages.
 func (k ClusterKey) String() string {
 	if k.IsManagement() {
 		return "the management cluster"
@@ -30,7 +31,7 @@ func (k ClusterKey) String() string {
 	return fmt.Sprintf("%s %s/%s", k.Kind, k.Namespace, k.Name)
 }
 
-// Application is an object of a pipeline in a cluster.
+// Application is an object in a cluster that a pipeline refers to.
 type Application struct {
 	Cluster   ClusterKey
 	GVK       schema.GroupVersionKind
@@ -38,7 +39,7 @@ type Application struct {
 	Name      string
 }
 
-// String names the application in messages.
+// String returns the name of the application for messages.
 func (a Application) String() string {
 	return fmt.Sprintf("%s %s/%s in %s", a.GVK.Kind, a.Namespace, a.Name, a.Cluster)
 }
@@ -47,13 +48,13 @@ func (a Application) key() types.NamespacedName {
 	return types.NamespacedName{Namespace: a.Namespace, Name: a.Name}
 }
 
-// ApplicationOf returns the application that a pipeline means on a target. It fails if the pipeline's appRef cannot be read.
+// ApplicationOf returns the application that a pipeline refers to on a target. It fails if the pipeline's appRef is invalid.
 func ApplicationOf(pipeline *pipelines.Pipeline, target pipelines.Target) (Application, error) {
 	reference := pipeline.Spec.AppRef
 	version, err := schema.ParseGroupVersion(reference.APIVersion)
 	if err != nil || reference.Kind == "" || version.Version == "" {
 		return Application{}, fmt.Errorf(
-			"spec.appRef names the kind %q of %q: set apiVersion to a group and version, such as helm.toolkit.fluxcd.io/v2, and kind",
+			"spec.appRef has kind %q of %q: set apiVersion to a group and version, such as helm.toolkit.fluxcd.io/v2, and kind",
 			reference.Kind,
 			reference.APIVersion,
 		)
@@ -66,7 +67,7 @@ func ApplicationOf(pipeline *pipelines.Pipeline, target pipelines.Target) (Appli
 	}, nil
 }
 
-// ClusterOf returns the cluster that a reference of a pipeline in that namespace means.
+// ClusterOf returns the cluster that a reference of a pipeline in a namespace refers to.
 func ClusterOf(namespace string, reference *pipelines.ClusterReference) ClusterKey {
 	if reference == nil {
 		return ClusterKey{}

@@ -92,7 +92,7 @@ func TestPIP05_AGitopsClusterFromNothingToReady(t *testing.T) {
 			t.Errorf("the error of Client is %v", err)
 		}
 	}
-	step(ReasonClusterNotFound, "is not found")
+	step(ReasonClusterNotFound, "not found")
 	cluster := &gitops.GitopsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "leaf"}}
 	testkit.Create(t, w.host, cluster)
 	step(ReasonClusterNotReady, "no condition Ready yet")
@@ -104,7 +104,7 @@ func TestPIP05_AGitopsClusterFromNothingToReady(t *testing.T) {
 		func(s State) bool { return strings.Contains(s.Problem.Message, "(Tested): as the test says") },
 	)
 	w.setReady(t, cluster, metav1.ConditionTrue)
-	step(ReasonKubeconfigMissing, "neither a Secret in spec.secretRef nor")
+	step(ReasonKubeconfigMissing, "has neither spec.secretRef nor")
 	cluster.Spec.CAPIClusterRef = &gitops.LocalObjectReference{Name: "capi"}
 	if err := w.host.Client().Update(t.Context(), cluster); err != nil {
 		t.Fatal(err)
@@ -113,14 +113,14 @@ func TestPIP05_AGitopsClusterFromNothingToReady(t *testing.T) {
 	testkit.Create(t, w.host, secretWith(w.namespace, "capi-kubeconfig", "kubeconfig", "wrong key"))
 	w.await(t, app, "told which key", func(s State) bool { return strings.Contains(s.Problem.Message, "has no key value") })
 	w.setSecret(t, "capi-kubeconfig", "value", "exec: {command: touch}")
-	step(ReasonKubeconfigInvalid, "cannot be connected to")
+	step(ReasonKubeconfigInvalid, "cannot connect to")
 	w.setSecret(t, "capi-kubeconfig", "value", l.kubeconfig(t, l.account(t, "follower", mayFollow())))
 	w.awaitHealthy(t, app, "1.0.0")
 	if c, err := w.fleet.Client(app.Cluster); err != nil || c == nil {
 		t.Errorf("no client of a connected cluster: %v", err)
 	}
 
-	// What no longer is ready is not used, and what was seen is kept.
+	// A cluster that is no longer ready is not used, and what was seen is kept.
 	w.setReady(t, cluster, metav1.ConditionFalse)
 	state := w.awaitProblem(t, app, ReasonClusterNotReady)
 	want := State{Problem: state.Problem, UnreadableSince: w.clock.Now(), Health: Health{Revision: "1.0.0"}}
@@ -156,7 +156,7 @@ func TestPIP05_ATargetWithASecret(t *testing.T) {
 	l.relay.AwaitConnections(t, 0)
 }
 
-func TestPIP05_AnUnknownKindOfClusterIsToldSo(t *testing.T) {
+func TestPIP05_AnUnknownKindOfClusterIsReported(t *testing.T) {
 	w := newWorld(t)
 	app := helmReleaseIn(ClusterKey{Kind: "Garden", Namespace: w.namespace, Name: "a"}, "apps", "app")
 	w.fleet.Refer(pipeline("a"), []Application{app})
@@ -177,7 +177,7 @@ func TestPIP02_ARotatedKubeconfigRebuildsTheConnection(t *testing.T) {
 	w.fleet.Refer(pipeline("a"), []Application{app, only})
 	w.awaitHealthy(t, app, "1.0.0")
 
-	// Another credential for the same cluster.
+	// A different credential for the same cluster.
 	w.setSecret(t, "leaf", "kubeconfig", first.kubeconfig(t, first.account(t, "next", mayFollow())))
 	first.relay.AwaitAccepted(t, 2)
 	first.relay.AwaitConnections(t, 1)
@@ -185,7 +185,7 @@ func TestPIP02_ARotatedKubeconfigRebuildsTheConnection(t *testing.T) {
 	deploy(t, first.server, "default", "app", "1.1.0")
 	w.awaitHealthy(t, app, "1.1.0")
 
-	// Another cluster. Nothing that was seen in the old one may appear as its state.
+	// A different cluster. Nothing that was seen in the old one may appear as its state.
 	w.setSecret(t, "leaf", "kubeconfig", second.kubeconfig(t, second.account(t, "leaf", mayFollow(), mayReadNamespaces())))
 	w.awaitHealthy(t, app, "2.0.0")
 	if state := w.awaitProblem(t, only, ReasonNamespaceNotFound); state.Revision != "" || !state.UnreadableSince.IsZero() {
@@ -200,7 +200,7 @@ func TestPIP02_ARotatedKubeconfigRebuildsTheConnection(t *testing.T) {
 	awaitNoLeak(t, before)
 }
 
-func TestPIP02_ARefusedCredentialIsTriedAgainUntilItIsRenewed(t *testing.T) {
+func TestPIP02_ARejectedCredentialIsRetriedUntilItIsRenewed(t *testing.T) {
 	w := newWorld(t)
 	l := w.leafAtHome(t)
 	token := l.account(t, "old", mayFollow())
@@ -231,7 +231,7 @@ func TestPIP02_ARefusedCredentialIsTriedAgainUntilItIsRenewed(t *testing.T) {
 	w.awaitHealthy(t, app, "1.0.0")
 }
 
-// Whoever may read a Secret but not watch it gets it read now and then.
+// A Secret that may be read but not watched is read periodically.
 func TestPIP02_ASecretThatCannotBeWatchedIsReadAgain(t *testing.T) {
 	w := newWorld(t, func(t *timing) { t.recheck = 50 * time.Millisecond })
 	l := w.leafAtHome(t)
@@ -247,7 +247,7 @@ func TestPIP02_ASecretThatCannotBeWatchedIsReadAgain(t *testing.T) {
 	w.awaitHealthy(t, app, "1.0.0")
 }
 
-// What is not known about the management cluster ends no connection that works.
+// An unreadable management cluster ends no working connection.
 func TestPIP06_AManagementClusterThatFailsKeepsConnections(t *testing.T) {
 	w := newWorld(t, func(t *timing) { t.recheck = 20 * time.Millisecond })
 	l := w.leafAtHome(t)
@@ -308,7 +308,7 @@ func TestEveryReasonHasAConditionOfThePipeline(t *testing.T) {
 	}
 }
 
-// expire answers the next watches as if their version were too old.
+// expire makes the next watches fail as if their version were too old.
 func (w *world) expire(times int) {
 	w.traffic.AnswerWith(func(request *http.Request) *http.Response {
 		if times == 0 || !slices.Contains([]string{"true", "1"}, request.URL.Query().Get("watch")) {

@@ -12,34 +12,34 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// feedKey says what a feed is about: a kind in a cluster, in one namespace or, without a namespace, in all of them.
+// feedKey identifies a feed: a kind in a cluster, in one namespace or, if that is empty, in all of them.
 type feedKey struct {
 	cluster   ClusterKey
 	gvk       schema.GroupVersionKind
 	namespace string
 }
 
-// feed is what is known about one kind in one cluster. The lock of the fleet protects it, and none of its methods does anything slow.
+// feed holds what is known about one kind in one cluster. The lock of the fleet protects it, and none of its methods does anything slow.
 //
-// Only the current session of its link may write to it. As sessions are told apart by their identity, what a session that has ended still
-// brings is ignored, also if the same cluster was let go and referred to again meanwhile.
+// Only the current session of its link may write to it. Sessions are compared by identity, so late results of an ended session are ignored,
+// even if the same cluster was dropped and referred to again in the meantime.
 type feed struct {
 	key feedKey
-	// wanted are the applications that are referred to, with what is remembered of those that cannot be read.
+	// wanted are the referenced applications, with the last known state of those that cannot be read.
 	wanted map[types.NamespacedName]sighting
-	// records are all objects of the kind, so that a new reference is answered at once.
+	// records are all objects of the kind, so that a new reference has a state at once.
 	records map[types.NamespacedName]record
 	// absent are namespaces of wanted applications that do not exist.
 	absent map[string]bool
 
 	session *session
 	stop    func() // ends the follower of the session
-	// look asks the follower to find out about namespaces.
+	// look asks the follower to read namespaces.
 	look chan struct{}
 
 	// problem is why the records are not current; its reason is empty if they are.
 	problem Problem
-	// lost is when they stopped to be current; zero if they never were, or are.
+	// lost is when they stopped being current; zero if they never were, or are.
 	lost time.Time
 }
 
@@ -49,7 +49,7 @@ type record struct {
 	problem Problem
 }
 
-// sighting is what is remembered of an application that was readable once.
+// sighting is the last known state of an application that was readable before.
 type sighting struct {
 	revision, attempted string
 	lost                time.Time // when it could last be read
@@ -98,7 +98,7 @@ func (f *feed) problemOf(key types.NamespacedName) Problem {
 	return applicationMissing(f.application(key))
 }
 
-// want begins to remember an application. Whether it exists is found out by the follower.
+// want adds a referenced application. The follower finds out whether it exists.
 func (f *feed) want(key types.NamespacedName) {
 	f.wanted[key] = sighting{}
 	if _, exists := f.records[key]; !exists {
@@ -113,7 +113,7 @@ func (f *feed) lookSoon() {
 	}
 }
 
-// put takes note of an object and reports whether something has changed that decides.
+// put records an object and reports whether the change is relevant.
 func (f *feed) put(key types.NamespacedName, next record, now time.Time) bool {
 	before, existed := f.records[key]
 	if existed && before == next {
@@ -126,7 +126,7 @@ func (f *feed) put(key types.NamespacedName, next record, now time.Time) bool {
 	return true
 }
 
-// remove takes note that an object is gone.
+// remove records that an object was deleted.
 func (f *feed) remove(key types.NamespacedName, now time.Time) bool {
 	before, existed := f.records[key]
 	delete(f.records, key)
@@ -140,14 +140,15 @@ func (f *feed) remove(key types.NamespacedName, now time.Time) bool {
 	return true
 }
 
-// remember keeps what was last known of a wanted application that cannot be read any more.
+// remember keeps the last known state of a wanted application that can no longer be read.
 func (f *feed) remember(key types.NamespacedName, last record, now time.Time) {
 	if _, wanted := f.wanted[key]; wanted && last.problem.Reason == "" {
 		f.wanted[key] = sighting{revision: last.health.Revision, attempted: last.health.AttemptedRevision, lost: now}
 	}
 }
 
-// replace takes a list of all objects, from which on the records are current. It returns the wanted applications whose state has changed.
+// replace replaces the records by a list of all objects, after which they are current. It returns the wanted applications whose state has
+// changed.
 func (f *feed) replace(all map[types.NamespacedName]record, absent map[string]bool, now time.Time) []types.NamespacedName {
 	before := map[types.NamespacedName]State{}
 	for key := range f.wanted {
@@ -167,7 +168,8 @@ func (f *feed) replace(all map[types.NamespacedName]record, absent map[string]bo
 	return changed
 }
 
-// rememberUnseen keeps what was known of an application that was lost while nobody looked: that is as old as the records.
+// rememberUnseen keeps the last known state of an application that was lost while the records were not current: that state is as old as the
+// records.
 func (f *feed) rememberUnseen(key types.NamespacedName, now time.Time) {
 	if last, existed := f.records[key]; existed {
 		if !f.lost.IsZero() {
@@ -177,7 +179,7 @@ func (f *feed) rememberUnseen(key types.NamespacedName, now time.Time) {
 	}
 }
 
-// fail notes that the records are not current, and reports whether that is news.
+// fail records that the records are not current, and reports whether the problem is new.
 func (f *feed) fail(problem Problem, now time.Time) bool {
 	if f.problem == problem {
 		return false
@@ -189,7 +191,7 @@ func (f *feed) fail(problem Problem, now time.Time) bool {
 	return true
 }
 
-// forgetAll is for when the cluster turns out to be another one: nothing that was seen means anything there.
+// forgetAll is for when the cluster turns out to be a different one: nothing that was seen applies to it.
 func (f *feed) forgetAll() {
 	clear(f.records)
 	clear(f.absent)
@@ -199,7 +201,7 @@ func (f *feed) forgetAll() {
 	f.lost = time.Time{}
 }
 
-// last returns what is remembered of a wanted application if nothing more can be learned from this feed.
+// last returns the last known state of a wanted application when this feed is replaced.
 func (f *feed) last(key types.NamespacedName, now time.Time) sighting {
 	if f.synced() {
 		f.lost = now

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// The functions below read fields of objects whose schema is not ours: what is absent or has another type is empty.
+// The functions below read fields of objects with foreign schemas: a field that is missing or has another type is empty.
 
 func text(object map[string]any, path ...string) string {
 	value, _, _ := unstructured.NestedString(object, path...)
@@ -52,7 +52,7 @@ func condition(object map[string]any, kind string) map[string]any {
 	return nil
 }
 
-// explain puts together what is known, leaving out what is not.
+// explain combines what is known, omitting empty parts.
 func explain(what, reason, message string) string {
 	if reason != "" {
 		what += " (" + reason + ")"
@@ -63,7 +63,7 @@ func explain(what, reason, message string) string {
 	return what
 }
 
-// maxMessage bounds what is kept of a text that somebody else has written.
+// maxMessage bounds what is kept of a foreign text.
 const maxMessage = 512
 
 func shorten(message string) string {
@@ -74,5 +74,5 @@ func shorten(message string) string {
 	for end > 0 && !utf8.RuneStart(message[end]) {
 		end--
 	}
-	return message[:end] + " ..." // a copy, which does not keep the long one alive
+	return message[:end] + " ..." // a copy, so that the long string can be freed
 }

@@ -28,25 +28,26 @@ import (
 	"espalier.dev/internal/tenancy"
 )
 
-// Options are what a Fleet needs.
+// Options configure a Fleet.
 type Options struct {
-	// Config leads to the management cluster, with rights to list and watch the kinds of applications there, and to get and watch
-	// the GitopsClusters, Targets and Secrets that pipelines refer to. What may not be watched is read every few minutes instead.
+	// Config connects to the management cluster, with rights to list and watch the kinds of applications there, and to get and watch the
+	// GitopsClusters, Targets and Secrets that pipelines refer to. Objects that may not be watched are read every few minutes instead.
 	Config *rest.Config
 
-	// Clusters connects to the other clusters. Nobody else should use it, so that a connection ends with the last reference. Whoever
-	// made it closes it after the fleet.
+	// Clusters connects to the other clusters. It should have no other users, so that a connection ends with the last reference. Its creator
+	// closes it after the fleet.
 	Clusters *target.Clusters
 
-	// Clock tells since when something cannot be read. If it is nil, it is the real one.
+	// Clock is used for the time since when something cannot be read. Nil means the real one.
 	Clock clock.PassiveClock
 
-	// Tenancy says with whose rights a cluster is reached: in strict tenancy, those of the namespace that its GitopsCluster or Target is in.
+	// Tenancy determines the rights with which a cluster is accessed: in strict tenancy, those of the namespace of its GitopsCluster or
+	// Target.
 	Tenancy *tenancy.Strict
 }
 
-// Fleet follows applications. Its methods may be called from several goroutines, and none of them but Start and Close waits for
-// anything. It is a prometheus.Collector of its own metrics.
+// Fleet follows applications. Its methods are safe for concurrent use, and none but Start and Close blocks. It is a prometheus.Collector of
+// its own metrics.
 type Fleet struct {
 	clock    clock.PassiveClock
 	timing   timing
@@ -54,11 +55,11 @@ type Fleet struct {
 	resolver *resolver
 	alarm    alarm
 
-	lifetime context.Context // of everything that is started
-	end      context.CancelFunc
-	group    sync.WaitGroup
+	ctx   context.Context // of everything that is started
+	end   context.CancelFunc
+	group sync.WaitGroup
 
-	// mutex protects what follows, links, sessions and feeds included. Nobody waits for anything while holding it.
+	// mutex protects the following fields, including links, sessions and feeds. It is never held while blocking.
 	mutex  sync.Mutex
 	closed bool
 	index  *index
@@ -80,18 +81,18 @@ func New(options Options) (*Fleet, error) {
 		resolver: &resolver{host: host, clusters: options.Clusters, tenancy: options.Tenancy},
 		index:    newIndex(), links: map[ClusterKey]*link{}, uses: map[*target.Cluster]int{},
 	}
-	f.lifetime, f.end = context.WithCancel(context.Background())
+	f.ctx, f.end = context.WithCancel(context.Background())
 	return f, nil
 }
 
 const discoveryTimeout = 15 * time.Second
 
-// managementClient makes an uncached client: Secrets are never kept.
+// managementClient returns an uncached client, so that Secrets are not kept.
 func managementClient(config *rest.Config) (client.WithWatch, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, gitops.AddToScheme, lsv1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
-			return nil, fmt.Errorf("register the kinds that say how to reach clusters: %w", err)
+			return nil, fmt.Errorf("register the kinds for cluster access: %w", err)
 		}
 	}
 	config = rest.CopyConfig(config)
@@ -101,7 +102,7 @@ func managementClient(config *rest.Config) (client.WithWatch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the management cluster: %w", err)
 	}
-	// Discovery knows no context, so it needs a limit of its own.
+	// Discovery takes no context, so it needs a separate limit.
 	mapper, err := apiutil.NewDynamicRESTMapper(config, &http.Client{Transport: connections.Transport, Timeout: discoveryTimeout})
 	if err != nil {
 		return nil, fmt.Errorf("connect to the management cluster: %w", err)
@@ -113,17 +114,17 @@ func managementClient(config *rest.Config) (client.WithWatch, error) {
 	return host, nil
 }
 
-// Start keeps the fleet until the context ends, and ends everything then. It is for manager.Add; Refer works before it, too.
+// Start runs the fleet until the context ends, then stops everything. It is for manager.Add; Refer works before it, too.
 func (f *Fleet) Start(ctx context.Context) error {
 	<-ctx.Done()
 	f.Close()
 	return nil
 }
 
-// NeedLeaderElection lets only the leader have watches.
+// NeedLeaderElection returns true: only the leader has watches.
 func (f *Fleet) NeedLeaderElection() bool { return true }
 
-// Close ends all watches and connections, and waits for their goroutines. A closed fleet follows nothing any more.
+// Close ends all watches and connections, and waits for their goroutines. A closed fleet follows nothing.
 func (f *Fleet) Close() {
 	f.mutex.Lock()
 	f.closed = true
@@ -132,7 +133,7 @@ func (f *Fleet) Close() {
 	f.group.Wait()
 }
 
-// Refer says which applications a pipeline means. It replaces what was said before.
+// Refer sets the applications that a pipeline refers to. It replaces earlier ones.
 func (f *Fleet) Refer(pipeline types.NamespacedName, applications []Application) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -140,7 +141,7 @@ func (f *Fleet) Refer(pipeline types.NamespacedName, applications []Application)
 		return
 	}
 	begun, ended := f.index.replace(pipeline, applications)
-	// Beginning first keeps a watch that both need.
+	// Adding first keeps a watch that both need.
 	for _, application := range begun {
 		f.beginLocked(application)
 	}
@@ -149,10 +150,10 @@ func (f *Fleet) Refer(pipeline types.NamespacedName, applications []Application)
 	}
 }
 
-// Forget says that a pipeline means nothing any more.
+// Forget removes all references of a pipeline.
 func (f *Fleet) Forget(pipeline types.NamespacedName) { f.Refer(pipeline, nil) }
 
-// LookAgain has the clusters of a pipeline connected to now, if they could not be before.
+// LookAgain retries connecting to the clusters of a pipeline now, if they are not connected.
 func (f *Fleet) LookAgain(pipeline types.NamespacedName) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -191,7 +192,7 @@ func (f *Fleet) endLocked(application Application) {
 	l.cancel()
 }
 
-// Read returns what is known about an application, from memory.
+// Read returns what is known about an application, without I/O.
 func (f *Fleet) Read(application Application) State {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -204,18 +205,18 @@ func (f *Fleet) Read(application Application) State {
 	}
 	return State{Problem: Problem{
 		Reason:  ReasonNotFollowed,
-		Message: fmt.Sprintf("%s is not followed, for no pipeline refers to it", application),
+		Message: fmt.Sprintf("%s is not watched, because no pipeline refers to it", application),
 	}}
 }
 
 // Client returns an uncached client for a cluster that some pipeline refers to, with the rights that the reference gives. It fails at once
-// if the cluster is not connected. Do not keep it: the credential may change.
+// if the cluster is not connected. Do not keep the client: the credential may change.
 func (f *Fleet) Client(cluster ClusterKey) (client.Client, error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	switch l := f.links[cluster]; {
 	case l == nil:
-		return nil, fmt.Errorf("%s is not connected, for no pipeline refers to it", cluster)
+		return nil, fmt.Errorf("%s is not connected, because no pipeline refers to it", cluster)
 	case l.session == nil:
 		return nil, errors.New(l.problem.Message)
 	default:
@@ -223,8 +224,8 @@ func (f *Fleet) Client(cluster ClusterKey) (client.Client, error) {
 	}
 }
 
-// Source is a source of pipelines to look at, for builder.WatchesRawSource: those that refer to an application whose State has changed.
-// What has changed before the source was started is not lost.
+// Source is a source of pipelines to check, for builder.WatchesRawSource: those that refer to an application whose State has changed.
+// Changes before the source was started are not lost.
 func (f *Fleet) Source() source.Source {
 	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		f.OnChange(func(pipeline types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: pipeline}) })
@@ -232,12 +233,12 @@ func (f *Fleet) Source() source.Source {
 	})
 }
 
-// OnChange lets wake be called, from any goroutine, with each pipeline that should look again. wake must not block. It replaces the
-// function of an earlier call. Pipelines that were to be woken before the first call are passed on at once.
+// OnChange sets the function to call, from any goroutine, with each pipeline to check again. wake must not block. It replaces the function
+// of an earlier call. Pipelines queued before the first call are passed on at once.
 func (f *Fleet) OnChange(wake func(pipeline types.NamespacedName)) { f.alarm.onRing(wake) }
 
-// update changes a feed on behalf of a session and wakes the pipelines of the applications that change returns. What a session brings that
-// is no longer the feed's is ignored, and update returns false.
+// update changes a feed on behalf of a session and wakes the pipelines of the applications that change returns. If the session is no longer
+// that of the feed, update ignores the change and returns false.
 func (f *Fleet) update(feed *feed, from *session, change func(now time.Time) []types.NamespacedName) bool {
 	f.mutex.Lock()
 	if feed.session != from {

@@ -21,28 +21,28 @@ import (
 	"espalier.dev/internal/target"
 )
 
-// defaultPage is how many objects are asked for at once, so that a large cluster costs no large memory.
+// defaultPage is the page size of lists, so that a large cluster does not need much memory.
 const defaultPage = 250
 
 var (
 	errStreamFailed = errors.New("the watch failed")
 	errEndedAtOnce  = errors.New("the watch ended at once")
-	errNoNamespaces = errors.New("the kind has no namespaces")
+	errNoNamespaces = errors.New("the kind is cluster-scoped")
 )
 
 // follower fills a feed, in one goroutine: it lists all objects of the kind, watches them from there on, and keeps the judgement of each.
-// A watch that ends is continued where it was. If it cannot be, the feed fails with what is wrong, and everything is listed anew once that
-// is over, so that the feed never calls something current that is old.
+// When a watch ends, the next one continues from its version. If that is impossible, the feed fails with the problem, and everything is
+// listed again once the problem is over, so that outdated state never counts as current.
 type follower struct {
 	session *session
 	feed    *feed
 	key     feedKey
 	timing  timing
 
-	version string // from which to go on; empty if everything has to be listed
+	version string // from which to continue; empty if everything must be listed
 }
 
-// run follows until the context ends, the credential is refused, or other feeds take over.
+// run follows until the context ends, the credential is rejected, or other feeds take over.
 func (f *follower) run(ctx context.Context) {
 	for failures := 0; ctx.Err() == nil; {
 		lasted, err := f.stretch(ctx)
@@ -71,7 +71,7 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
-// pause is how long to wait after a failure: not longer than requests would fail at once anyhow.
+// pause returns how long to wait after a failure: at most as long as requests would fail at once anyway.
 func (f *follower) pause(failures int, err error) time.Duration {
 	length := f.timing.pauseFor(failures, err)
 	var unreachable *target.Unreachable
@@ -97,8 +97,8 @@ func (f *follower) update(change func(now time.Time) []types.NamespacedName) {
 	f.session.link.fleet.update(f.feed, f.session, change)
 }
 
-// stretch watches once, until the watch ends, and returns how long it lasted. The error is nil if it can be continued, or if everything
-// can be listed anew at once.
+// stretch runs one watch until it ends, and returns how long it lasted. The error is nil if the watch can be continued, or if everything
+// can be listed again at once.
 func (f *follower) stretch(ctx context.Context) (time.Duration, error) {
 	length := f.timing.stream + jitter(f.timing.stream)/2
 	ctx, cancel := context.WithTimeout(ctx, length+streamGrace)
@@ -127,8 +127,8 @@ func (f *follower) stretch(ctx context.Context) (time.Duration, error) {
 //	list,watch kustomizations.kustomize.toolkit.fluxcd.io,helmreleases.helm.toolkit.fluxcd.io: applications of pipelines in this cluster
 //	list,watch terraforms.infra.contrib.fluxcd.io: applications of pipelines in this cluster
 
-// begin opens a watch from where the last one ended. If there was none, everything is listed before, and handed over once the watch is
-// open: what can be listed and not watched is not current for long.
+// begin opens a watch from where the last one ended. If there was none, it lists everything before, and hands the list over once the watch
+// is open: what can be listed but not watched would soon be outdated.
 func (f *follower) begin(ctx context.Context, length time.Duration) (watch.Interface, error) {
 	if err := f.checkKind(); err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (f *follower) begin(ctx context.Context, length time.Duration) (watch.Inter
 	return stream, nil
 }
 
-// checkKind makes sure that the cluster knows the kind and that its objects have namespaces, as targets of pipelines do.
+// checkKind ensures that the cluster serves the kind and that its objects are namespaced, as targets of pipelines require.
 func (f *follower) checkKind() error {
 	mapping, err := f.session.mapper.RESTMapping(f.key.gvk.GroupKind(), f.key.gvk.Version)
 	if err != nil {
@@ -160,7 +160,7 @@ func (f *follower) checkKind() error {
 	return nil
 }
 
-// list judges all objects of the kind, page by page.
+// list lists and judges all objects of the kind, page by page.
 func (f *follower) list(ctx context.Context) (map[types.NamespacedName]record, error) {
 	all := map[types.NamespacedName]record{}
 	for token := ""; ; {
@@ -221,7 +221,7 @@ func (f *follower) open(ctx context.Context, length time.Duration) (watch.Interf
 	return stream, nil
 }
 
-// read takes note of what the stream tells, until it ends.
+// read handles events from the stream until it ends.
 func (f *follower) read(ctx context.Context, stream watch.Interface) error {
 	again := time.NewTicker(f.timing.absence)
 	defer again.Stop()
@@ -245,7 +245,7 @@ func (f *follower) read(ctx context.Context, stream watch.Interface) error {
 	}
 }
 
-// take handles one event. A stream that cannot go on from where it was leaves no version.
+// take handles one event. If the stream cannot be continued, it clears the version.
 func (f *follower) take(event watch.Event) error {
 	if event.Type == watch.Error {
 		err := apierrors.FromObject(event.Object)
@@ -274,7 +274,7 @@ func (f *follower) take(event watch.Event) error {
 	return nil
 }
 
-// openStream begins a watch. Its answer must come in time, although the watch itself may last.
+// openStream starts a watch. The response must arrive within the limit, although the watch itself may last longer.
 func openStream(ctx context.Context, limit time.Duration, open func(context.Context) (watch.Interface, error)) (watch.Interface, error) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(limit, func() { giveUp(context.DeadlineExceeded) })
@@ -290,7 +290,7 @@ func openStream(ctx context.Context, limit time.Duration, open func(context.Cont
 	return &boundStream{Interface: stream, release: func() { giveUp(nil) }}, nil
 }
 
-// boundStream ends the context of a stream together with it.
+// boundStream ends the context of a stream together with the stream.
 type boundStream struct {
 	watch.Interface
 	release func()

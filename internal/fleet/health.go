@@ -17,36 +17,39 @@ import (
 const (
 	helmGroup       = "helm.toolkit.fluxcd.io"
 	helmReleaseKind = "HelmRelease"
-	// digestLength is how many hexadecimal digits of a digest or commit Flux appends to the version of a chart.
+	// digestLength is the number of hexadecimal digits of a digest or commit that Flux appends to the version of a chart.
 	digestLength = 12
 )
 
-// Judge tells how an application is, from the object alone. A problem is returned if it is ready without saying at which revision. It
-// makes do with whatever the object contains: what does not have the expected form counts as absent.
+// Judge determines the health of an application from the object alone. It returns a problem if the object is ready without reporting a
+// revision. It accepts any contents: fields without the expected form count as missing.
 func Judge(object *unstructured.Unstructured) (Health, Problem) {
 	health := Health{
 		Suspended:  flag(object.Object, "spec", "suspend"),
 		Deleting:   object.GetDeletionTimestamp() != nil,
 		Generation: object.GetGeneration(),
 	}
-	judge := judgeByScheme
+	judge, suspending := judgeByScheme, "spec.suspend is removed"
 	if isInstallation(object) {
-		judge = judgeInstallation
+		judge, suspending = judgeInstallation, "it is resumed"
+		// The annotation has no effect on a nested installation.
+		health.Suspended = object.GetAnnotations()[lsv1alpha1.SuspendAnnotation] == "true" &&
+			object.GetLabels()[lsv1alpha1.EncompassedByLabel] == ""
 	}
 	verdict := judge(object)
 	health.Revision, health.AttemptedRevision, health.Failing = verdict.revision, verdict.attempted, verdict.failing
 	health.NeverDeployed = verdict.undeployed && verdict.unready != ""
 	switch {
 	case health.Deleting:
-		health.Message = "it is being deleted"
+		health.Message = "being deleted"
 	case health.Suspended:
-		health.Message = "it is suspended: nothing of it is brought up to date until spec.suspend is taken back"
+		health.Message = "suspended: not updated until " + suspending
 	case verdict.unready != "":
 		health.Message = shorten(verdict.unready)
 	case verdict.revision == "":
 		return health, Problem{
 			Reason:  ReasonNoRevision,
-			Message: fmt.Sprintf("the %s is ready, but does not say at which revision: %s", object.GetKind(), verdict.expected),
+			Message: fmt.Sprintf("the %s is ready, but reports no revision: %s", object.GetKind(), verdict.expected),
 		}
 	default:
 		health.Healthy, health.ReadySince = true, verdict.since
@@ -54,17 +57,17 @@ func Judge(object *unstructured.Unstructured) (Health, Problem) {
 	return health, Problem{}
 }
 
-// verdict is what the rules for a kind say about an object that is neither suspended nor being deleted.
+// verdict is the result of the rules for a kind, for an object that is neither suspended nor being deleted.
 type verdict struct {
 	revision, attempted string
 	unready             string // why it is not ready; empty if it is
-	failing             bool   // it is not ready because its last attempt has come to a bad end
+	failing             bool   // it is not ready because its last attempt failed
 	undeployed          bool   // it has never run any revision
 	since               time.Time
-	expected            string // where the revision should be
+	expected            string // the field with the revision
 }
 
-// judgeByScheme knows the kinds that have a condition Ready and say in their status which revision they run.
+// judgeByScheme handles the kinds that have a condition Ready and report the running revision in their status.
 func judgeByScheme(object *unstructured.Unstructured) verdict {
 	v := verdict{
 		revision:  text(object.Object, "status", "lastAppliedRevision"),
@@ -74,28 +77,27 @@ func judgeByScheme(object *unstructured.Unstructured) verdict {
 	if object.GetKind() == helmReleaseKind && object.GroupVersionKind().Group == helmGroup {
 		v.revision = withoutDigest(deployedChart(object, v.revision))
 		v.attempted = withoutDigest(v.attempted)
-		v.expected = "status.history has no entry that is deployed, and status.lastAppliedRevision is empty"
+		v.expected = "status.history has no deployed entry, and status.lastAppliedRevision is empty"
 	}
 	ready := condition(object.Object, "Ready")
 	v.unready, v.failing = unready(object, ready)
 	v.since = moment(ready, "lastTransitionTime")
-	// A release that failed says nothing of what was there before; it was not the first decision to deploy.
+	// A failed release reveals nothing about earlier ones, but the decision to deploy first has been made.
 	v.undeployed = v.revision == "" && len(list(object.Object, "status", "history")) == 0
 	return v
 }
 
-// unready says why the condition Ready does not count as true, and whether that is an end: while something is under way, its status is
-// Unknown.
+// unready says why the condition Ready is not true, and whether the attempt has failed: while it is under way, the status is Unknown.
 func unready(object *unstructured.Unstructured, ready map[string]any) (why string, failing bool) {
 	if ready == nil {
-		return "it has no condition Ready yet", false
+		return "no condition Ready yet", false
 	}
 	status := text(ready, "status")
-	why = explain("it is not ready", text(ready, "reason"), text(ready, "message"))
+	why = explain("not ready", text(ready, "reason"), text(ready, "message"))
 	lag, certain := behind(object, ready)
 	switch {
 	case lag != "" && certain && status == "False":
-		// Some controllers count a generation as observed only when they could begin with it; until then the condition says what is missing.
+		// Some controllers set the observed generation only once they could start with it; until then, the condition says what is missing.
 		return why, false
 	case lag != "":
 		return lag, false
@@ -105,8 +107,8 @@ func unready(object *unstructured.Unstructured, ready map[string]any) (why strin
 	return why, status == "False"
 }
 
-// behind says how the status may speak of another generation than the object has; empty if it does not. certain reports whether at least
-// the condition Ready speaks of this one.
+// behind says why the status may describe another generation of the object; empty if it does not. certain reports whether at least the
+// condition Ready describes the current one.
 func behind(object *unstructured.Unstructured, ready map[string]any) (how string, certain bool) {
 	generation := object.GetGeneration()
 	ofStatus, hasStatus := number(object.Object, "status", "observedGeneration")
@@ -114,16 +116,16 @@ func behind(object *unstructured.Unstructured, ready map[string]any) (how string
 	certain = hasReady && ofReady == generation
 	switch {
 	case !hasStatus && !hasReady:
-		return "it does not say for which generation it is ready: neither status.observedGeneration nor that of the condition Ready is set", certain
+		return "it does not report for which generation it is ready: neither status.observedGeneration nor that of the condition Ready is set", certain
 	case hasStatus && ofStatus != generation:
 		return fmt.Sprintf(
-			"its latest change is not processed yet: the generation is %d, status.observedGeneration %d",
+			"its latest change is not processed yet: generation %d, status.observedGeneration %d",
 			generation,
 			ofStatus,
 		), certain
 	case hasReady && ofReady != generation:
 		return fmt.Sprintf(
-			"its latest change is not processed yet: the generation is %d, that of the condition Ready %d",
+			"its latest change is not processed yet: generation %d, observed by condition Ready %d",
 			generation,
 			ofReady,
 		), certain
@@ -131,8 +133,8 @@ func behind(object *unstructured.Unstructured, ready map[string]any) (how string
 	return "", certain
 }
 
-// deployedChart returns the version of the chart that a HelmRelease runs. The history is sorted from new to old; its first entry may be an
-// upgrade that failed while the release before it goes on running. Older versions of the API have no history.
+// deployedChart returns the version of the chart that a HelmRelease runs. The history is sorted from new to old; its first entry may be a
+// failed upgrade while the previous release still runs. Older versions of the API have no history.
 func deployedChart(object *unstructured.Unstructured, applied string) string {
 	history := list(object.Object, "status", "history")
 	if len(history) == 0 {
@@ -146,7 +148,7 @@ func deployedChart(object *unstructured.Unstructured, applied string) string {
 	return ""
 }
 
-// withoutDigest takes away what Flux appends to the version of a chart from an OCI repository. Other build metadata stays.
+// withoutDigest removes what Flux appends to the version of a chart from an OCI repository. Other build metadata remains.
 func withoutDigest(version string) string {
 	before, suffix, found := strings.Cut(version, "+")
 	if !found || len(suffix) != digestLength || strings.Trim(suffix, "0123456789abcdef") != "" {
@@ -161,8 +163,8 @@ func isInstallation(object *unstructured.Unstructured) bool {
 	return object.GetKind() == installationKind && object.GroupVersionKind().Group == lsv1alpha1.GroupName
 }
 
-// judgeInstallation knows the installations of this project. Their revision is the version that they ask for: while it differs from what
-// runs, they are not healthy.
+// judgeInstallation handles the installations of this project. Their revision is the version in their spec: while it differs from the
+// running one, they are not healthy.
 func judgeInstallation(object *unstructured.Unstructured) verdict {
 	revision, expected := revisionOf(object)
 	unready, failing := unfinished(object)
@@ -178,38 +180,38 @@ func judgeInstallation(object *unstructured.Unstructured) verdict {
 	}
 }
 
-// revisionOf returns the revision of an installation, and why it has none.
+// revisionOf returns the revision of an installation, or why it has none.
 func revisionOf(object *unstructured.Unstructured) (revision, why string) {
 	var spec lsv1alpha1.InstallationSpec
 	fields, _ := object.Object["spec"].(map[string]any)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &spec); err != nil {
-		return "", "its spec cannot be understood: " + err.Error()
+		return "", "its spec cannot be parsed: " + err.Error()
 	}
 	revision, err := spec.Revision()
 	if err != nil {
 		return "", err.Error()
 	}
-	return revision, "spec.componentDescriptor names no version of a component, and spec.revisionField no other field"
+	return revision, "spec.componentDescriptor has no component version, and spec.revisionField names no other field"
 }
 
-// unfinished says why an installation is not at its goal, and whether that is an end.
+// unfinished says why an installation is not up to date, and whether it has failed.
 func unfinished(object *unstructured.Unstructured) (why string, failing bool) {
 	phase := text(object.Object, "status", "phase")
 	observed, _ := number(object.Object, "status", "observedGeneration")
 	switch {
 	case phase == "":
-		return "it has not been processed yet", false
+		return "not processed yet", false
 	case observed != object.GetGeneration():
 		return fmt.Sprintf(
-			"its latest change is not processed yet: the generation is %d, status.observedGeneration %d",
+			"its latest change is not processed yet: generation %d, status.observedGeneration %d",
 			object.GetGeneration(),
 			observed,
 		), false
 	case text(object.Object, "status", "jobID") != text(object.Object, "status", "jobIDFinished"):
-		return "its job is running, in phase " + phase, false
+		return "job running, in phase " + phase, false
 	case phase != string(lsv1alpha1.PhaseSucceeded):
 		return explain(
-				"it is in phase "+phase,
+				"in phase "+phase,
 				text(object.Object, "status", "lastError", "reason"),
 				text(object.Object, "status", "lastError", "message"),
 			), lsv1alpha1.Phase(phase).

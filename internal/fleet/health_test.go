@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// judged is what a case of the tables below expects.
+// judged is the expected result of a case in the tables below.
 type judged struct {
 	name   string
 	object string
@@ -92,7 +92,7 @@ func TestPIP04_HealthByTheScheme(t *testing.T) {
 		{
 			name:   "status behind",
 			object: kustomization(`{}`, `{observedGeneration: 2, `+revision+`, conditions: [`+readyAt3+`]}`),
-			want:   unhealthy("its latest change is not processed yet: the generation is 3, status.observedGeneration 2"),
+			want:   unhealthy("its latest change is not processed yet: generation 3, status.observedGeneration 2"),
 		},
 		{
 			name: "condition behind",
@@ -100,18 +100,18 @@ func TestPIP04_HealthByTheScheme(t *testing.T) {
 				`{}`,
 				`{observedGeneration: 3, `+revision+`, conditions: [{type: Ready, status: "True", observedGeneration: 2}]}`,
 			),
-			want: unhealthy("its latest change is not processed yet: the generation is 3, that of the condition Ready 2"),
+			want: unhealthy("its latest change is not processed yet: generation 3, observed by condition Ready 2"),
 		},
 		{
 			name:   "ahead is as wrong as behind: the status came from elsewhere",
 			object: kustomization(`{}`, `{observedGeneration: 4, `+revision+`, conditions: [`+readyAt3+`]}`),
-			want:   unhealthy("its latest change is not processed yet: the generation is 3, status.observedGeneration 4"),
+			want:   unhealthy("its latest change is not processed yet: generation 3, status.observedGeneration 4"),
 		},
 		{
 			name:   "no generation anywhere",
 			object: kustomization(`{}`, `{`+revision+`, conditions: [{type: Ready, status: "True"}]}`),
 			want: unhealthy(
-				"it does not say for which generation it is ready: neither status.observedGeneration nor that of the condition Ready is set",
+				"it does not report for which generation it is ready: neither status.observedGeneration nor that of the condition Ready is set",
 			),
 		},
 		{
@@ -120,7 +120,7 @@ func TestPIP04_HealthByTheScheme(t *testing.T) {
 				`{}`,
 				`{observedGeneration: 3, `+revision+`, conditions: [{type: Ready, status: "False", observedGeneration: 3, reason: BuildFailed, message: "no such file\n"}]}`,
 			),
-			want: badEnd(unhealthy("it is not ready (BuildFailed): no such file")),
+			want: badEnd(unhealthy("not ready (BuildFailed): no such file")),
 		},
 		{
 			name: "unknown",
@@ -128,25 +128,25 @@ func TestPIP04_HealthByTheScheme(t *testing.T) {
 				`{}`,
 				`{observedGeneration: 3, `+revision+`, conditions: [{type: Ready, status: Unknown, observedGeneration: 3}]}`,
 			),
-			want: unhealthy("it is not ready"),
+			want: unhealthy("not ready"),
 		},
 		{
 			name:   "suspended",
 			object: kustomization(`{suspend: true}`, `{observedGeneration: 3, `+revision+`, conditions: [`+readyAt3+`]}`),
 			want: with(func(h *Health) {
-				h.Suspended, h.Message = true, "it is suspended: nothing of it is brought up to date until spec.suspend is taken back"
+				h.Suspended, h.Message = true, "suspended: not updated until spec.suspend is removed"
 			}),
 		},
 		{
 			name: "deleting",
 			object: strings.Replace(kustomization(`{}`, `{observedGeneration: 3, `+revision+`, conditions: [`+readyAt3+`]}`),
 				"generation: 3}", `generation: 3, deletionTimestamp: "2026-03-01T12:00:00Z"}`, 1),
-			want: with(func(h *Health) { h.Deleting, h.Message = true, "it is being deleted" }),
+			want: with(func(h *Health) { h.Deleting, h.Message = true, "being deleted" }),
 		},
 		{
 			name:   "new",
 			object: kustomization(`{}`, `{}`),
-			want:   Health{NeverDeployed: true, Generation: 3, Message: "it has no condition Ready yet"},
+			want:   Health{NeverDeployed: true, Generation: 3, Message: "no condition Ready yet"},
 		},
 		{
 			name:   "ready at no revision",
@@ -160,7 +160,7 @@ func TestPIP04_HealthByTheScheme(t *testing.T) {
 			want: Health{
 				Generation: 3,
 				Suspended:  true,
-				Message:    "it is suspended: nothing of it is brought up to date until spec.suspend is taken back",
+				Message:    "suspended: not updated until spec.suspend is removed",
 			},
 		},
 		{
@@ -172,18 +172,18 @@ func TestPIP04_HealthByTheScheme(t *testing.T) {
 			want: Health{
 				NeverDeployed: true,
 				Generation:    3,
-				Message:       "it does not say for which generation it is ready: neither status.observedGeneration nor that of the condition Ready is set",
+				Message:       "it does not report for which generation it is ready: neither status.observedGeneration nor that of the condition Ready is set",
 			},
 		},
 		{
 			name:   "conditions are no list",
 			object: kustomization(`{}`, `{conditions: {type: Ready}}`),
-			want:   Health{NeverDeployed: true, Generation: 3, Message: "it has no condition Ready yet"},
+			want:   Health{NeverDeployed: true, Generation: 3, Message: "no condition Ready yet"},
 		},
 		{
 			name:   "nothing at all",
 			object: `{apiVersion: v1, kind: Thing}`,
-			want:   Health{NeverDeployed: true, Message: "it has no condition Ready yet"},
+			want:   Health{NeverDeployed: true, Message: "no condition Ready yet"},
 		},
 		{
 			name: "Terraform",
@@ -254,7 +254,7 @@ func TestPIP04_RevisionOfAHelmRelease(t *testing.T) {
 				AttemptedRevision: "1.3.0",
 				Generation:        3,
 				Failing:           true,
-				Message:           "it is not ready (UpgradeFailed): timeout",
+				Message:           "not ready (UpgradeFailed): timeout",
 			},
 		},
 		{
@@ -264,7 +264,7 @@ func TestPIP04_RevisionOfAHelmRelease(t *testing.T) {
 				`{observedGeneration: 3, lastAttemptedRevision: 1.3.0, conditions: [{type: Ready, status: "False", observedGeneration: 3}],
 				history: [{chartVersion: 1.1.0, status: deployed, version: 3}, {chartVersion: 1.3.0, status: failed, version: 2}, {chartVersion: 1.1.0, status: superseded, version: 1}]}`,
 			),
-			want: Health{Revision: "1.1.0", AttemptedRevision: "1.3.0", Generation: 3, Failing: true, Message: "it is not ready"},
+			want: Health{Revision: "1.1.0", AttemptedRevision: "1.3.0", Generation: 3, Failing: true, Message: "not ready"},
 		},
 		{
 			name: "v2 whose chart cannot be had, or renders no longer",
@@ -272,7 +272,7 @@ func TestPIP04_RevisionOfAHelmRelease(t *testing.T) {
 				"v2",
 				`{observedGeneration: 2, conditions: [{type: Ready, status: "False", observedGeneration: 3, reason: SourceNotReady, message: no such chart}], history: [{chartVersion: 1.0.0, status: deployed}]}`,
 			),
-			want: Health{Revision: "1.0.0", Generation: 3, Message: "it is not ready (SourceNotReady): no such chart"},
+			want: Health{Revision: "1.0.0", Generation: 3, Message: "not ready (SourceNotReady): no such chart"},
 		},
 		{
 			name: "v2 that is begun with",
@@ -283,7 +283,7 @@ func TestPIP04_RevisionOfAHelmRelease(t *testing.T) {
 			want: Health{
 				Revision:   "1.0.0",
 				Generation: 3,
-				Message:    "its latest change is not processed yet: the generation is 3, status.observedGeneration 2",
+				Message:    "its latest change is not processed yet: generation 3, status.observedGeneration 2",
 			},
 		},
 		{
@@ -292,7 +292,7 @@ func TestPIP04_RevisionOfAHelmRelease(t *testing.T) {
 				"v2",
 				`{observedGeneration: 3, lastAppliedRevision: 0.9.0, conditions: [{type: Ready, status: "False", observedGeneration: 3}], history: [{chartVersion: 1.0.0, status: failed}, broken]}`,
 			),
-			want: Health{Generation: 3, Failing: true, Message: "it is not ready"},
+			want: Health{Generation: 3, Failing: true, Message: "not ready"},
 		},
 		{
 			name:   "v2 that is ready without a release",
@@ -332,13 +332,13 @@ func TestPIP04_RevisionOfAHelmRelease(t *testing.T) {
 	})
 }
 
-// badEnd is the same with a bad end behind it.
+// badEnd returns the same health after a failed attempt.
 func badEnd(h Health) Health {
 	h.Failing = true
 	return h
 }
 
-// never is the same before anything was deployed.
+// never returns the same health before the first deployment.
 func never(h Health) Health {
 	h.NeverDeployed = true
 	return h
@@ -363,6 +363,21 @@ func TestPIP04_HealthOfAnInstallation(t *testing.T) {
 			want: Health{Healthy: true, Revision: "1.2.0", AttemptedRevision: "1.2.0", Generation: 3, ReadySince: since},
 		},
 		{
+			name: "suspended",
+			object: strings.Replace(installation(component, `{observedGeneration: 3, phase: Succeeded, jobID: a, jobIDFinished: a}`),
+				"generation: 3}", `generation: 3, annotations: {espalier.dev/suspend: "true"}}`, 1),
+			want: Health{
+				Suspended: true, Revision: "1.2.0", AttemptedRevision: "1.2.0", Generation: 3,
+				Message: "suspended: not updated until it is resumed",
+			},
+		},
+		{
+			name: "nested, with the annotation that suspends a root",
+			object: strings.Replace(installation(component, `{observedGeneration: 3, phase: Succeeded, jobID: a, jobIDFinished: a}`),
+				"generation: 3}", `generation: 3, labels: {landscaper.gardener.cloud/encompassed-by: root}, annotations: {espalier.dev/suspend: "true"}}`, 1),
+			want: Health{Healthy: true, Revision: "1.2.0", AttemptedRevision: "1.2.0", Generation: 3},
+		},
+		{
 			name:   "succeeded with a component of its own",
 			object: installation(`{componentDescriptor: {inline: {component: {version: 0.1.0}}}}`, `{observedGeneration: 3, phase: Succeeded}`),
 			want:   Health{Healthy: true, Revision: "0.1.0", AttemptedRevision: "0.1.0", Generation: 3},
@@ -376,17 +391,17 @@ func TestPIP04_HealthOfAnInstallation(t *testing.T) {
 		{
 			name:   "new",
 			object: installation(component, `{}`),
-			want:   never(seen("it has not been processed yet")),
+			want:   never(seen("not processed yet")),
 		},
 		{
 			name:   "changed since",
 			object: installation(component, `{observedGeneration: 2, phase: Succeeded, jobID: a, jobIDFinished: a}`),
-			want:   seen("its latest change is not processed yet: the generation is 3, status.observedGeneration 2"),
+			want:   seen("its latest change is not processed yet: generation 3, status.observedGeneration 2"),
 		},
 		{
 			name:   "running again",
 			object: installation(component, `{observedGeneration: 3, phase: Succeeded, jobID: b, jobIDFinished: a}`),
-			want:   seen("its job is running, in phase Succeeded"),
+			want:   seen("job running, in phase Succeeded"),
 		},
 		{
 			name: "failed",
@@ -394,22 +409,22 @@ func TestPIP04_HealthOfAnInstallation(t *testing.T) {
 				component,
 				`{observedGeneration: 3, phase: Failed, jobID: a, jobIDFinished: a, lastError: {reason: Broken, message: it broke}}`,
 			),
-			want: badEnd(seen("it is in phase Failed (Broken): it broke")),
+			want: badEnd(seen("in phase Failed (Broken): it broke")),
 		},
 		{
 			name:   "a ready condition does not count",
 			object: installation(component, `{observedGeneration: 3, phase: Progressing, conditions: [`+readyAt3+`]}`),
-			want:   never(seen("it is in phase Progressing")),
+			want:   never(seen("in phase Progressing")),
 		},
 		{
 			name:   "its first job",
 			object: installation(component, `{observedGeneration: 3, phase: Progressing, jobID: a}`),
-			want:   never(seen("its job is running, in phase Progressing")),
+			want:   never(seen("job running, in phase Progressing")),
 		},
 		{
 			name:   "at work again in the continuous flow",
 			object: installation(`{flow: Continuous, componentDescriptor: {ref: {version: 1.2.0}}}`, `{observedGeneration: 3, phase: Progressing}`),
-			want:   seen("it is in phase Progressing"),
+			want:   seen("in phase Progressing"),
 		},
 		{
 			name: "an Installation of somebody else follows the scheme",

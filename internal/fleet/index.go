@@ -5,7 +5,7 @@ package fleet
 
 import "k8s.io/apimachinery/pkg/types"
 
-// index counts references. It finds the pipelines of an application at a cost that does not depend on how many others there are.
+// index counts references. It finds the pipelines of an application at a cost independent of the number of other pipelines.
 type index struct {
 	means map[types.NamespacedName]map[Application]bool // by pipeline
 	users map[Application]map[types.NamespacedName]bool
@@ -15,7 +15,7 @@ func newIndex() *index {
 	return &index{means: map[types.NamespacedName]map[Application]bool{}, users: map[Application]map[types.NamespacedName]bool{}}
 }
 
-// replace notes what a pipeline means now. begun are the applications that nobody meant before, ended those that nobody means any more.
+// replace sets the applications of a pipeline. begun are those without references before, ended those without references now.
 func (x *index) replace(pipeline types.NamespacedName, applications []Application) (begun, ended []Application) {
 	before, now := x.means[pipeline], map[Application]bool{}
 	for _, application := range applications {
@@ -45,7 +45,7 @@ func (x *index) replace(pipeline types.NamespacedName, applications []Applicatio
 	return begun, ended
 }
 
-// appendUsers adds the pipelines that mean the application.
+// appendUsers appends the pipelines that refer to the application.
 func (x *index) appendUsers(pipelines []types.NamespacedName, application Application) []types.NamespacedName {
 	for pipeline := range x.users[application] {
 		pipelines = append(pipelines, pipeline)

@@ -21,7 +21,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// sketch is a fleet without clusters whose only feed is filled by hand.
+// sketch returns a fleet without clusters; the test fills its only feed.
 func sketch(applications ...Application) (*Fleet, *follower) {
 	f := &Fleet{clock: clock.RealClock{}, index: newIndex(), links: map[ClusterKey]*link{}}
 	l := &link{fleet: f, feeds: map[feedKey]*feed{}, narrow: map[schema.GroupVersionKind]bool{}}
@@ -42,7 +42,7 @@ func release(t testing.TB, name, revision string) *unstructured.Unstructured {
 	return object
 }
 
-// The time for one event must be the same however many pipelines there are: compare the lines.
+// The time per event must not depend on the number of pipelines: compare the lines.
 func BenchmarkEvent(b *testing.B) {
 	for _, number := range []int{10, 1_000, 100_000} {
 		b.Run(fmt.Sprintf("pipelines=%d", number), func(b *testing.B) {
@@ -83,7 +83,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// B/object is what one object takes in memory once it is listed. The API server sends some kilobytes of it.
+// B/object is the memory of one object once it is listed. The API server sends some kilobytes per object.
 func BenchmarkMemory(b *testing.B) {
 	const number = 10_000
 	for b.Loop() {
@@ -106,7 +106,7 @@ func heap() uint64 {
 	return stats.HeapAlloc
 }
 
-// The index says the same as a list of all references would, whatever was referred to and forgotten in between.
+// The index agrees with a list of all references, after any sequence of references and removals.
 func TestPIP03_TheIndexCountsReferences(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	x, reference := newIndex(), map[types.NamespacedName][]Application{}
@@ -163,7 +163,7 @@ func checkIndex(t *testing.T, x *index, reference map[types.NamespacedName][]App
 	}
 }
 
-// What a session brings after another has taken over is ignored.
+// Results of a session are ignored after another session has taken over.
 func TestPIP02_OnlyTheCurrentSessionWrites(t *testing.T) {
 	application := helmReleaseIn(ClusterKey{}, "apps", "app")
 	f, old := sketch(application)
@@ -181,7 +181,7 @@ func TestPIP02_OnlyTheCurrentSessionWrites(t *testing.T) {
 	}
 }
 
-// From losing the right to see everything until the namespaces are read, what was seen is not current.
+// After the right to see everything is lost, and until the namespaces are read, what was seen is not current.
 func TestPIP06_NarrowFeedsBeginWithWhatWasSeen(t *testing.T) {
 	seen, never := helmReleaseIn(ClusterKey{}, "apps", "app"), helmReleaseIn(ClusterKey{}, "other", "app")
 	f, wide := sketch(seen, never)

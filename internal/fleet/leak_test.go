@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// goroutines returns the stacks of all goroutines by their headline number.
+// goroutines returns the stacks of all goroutines by the number in their first line.
 func goroutines() map[string]string {
 	stacks := make([]byte, 8<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
@@ -21,7 +21,7 @@ func goroutines() map[string]string {
 	return found
 }
 
-// ours reports whether a goroutine does something for a fleet: runs its code, reads a stream, or keeps a connection to a cluster. The
+// ours reports whether a goroutine belongs to a fleet: it runs its code, reads a stream, or keeps a connection to a cluster. The
 // connections to the management cluster are shared with the test itself.
 func ours(stack string) bool {
 	if strings.Contains(stack, "testing.tRunner") || strings.Contains(stack, "_test.go") {
@@ -35,7 +35,7 @@ func ours(stack string) bool {
 	return false
 }
 
-// awaitNoLeak waits until all goroutines have ended that a fleet started since before was taken.
+// awaitNoLeak waits until all goroutines that a fleet has started since before was taken have ended.
 func awaitNoLeak(t testing.TB, before map[string]string) {
 	t.Helper()
 	var left []string

@@ -11,28 +11,28 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// link keeps the connection to one cluster that is referred to. Its goroutine reads where the cluster is, and begins a session when
-// that is another place than before. The lock of the fleet protects it.
+// link keeps the connection to one referenced cluster. Its goroutine reads where the cluster is, and starts a new session when that
+// changes. The lock of the fleet protects it.
 type link struct {
 	fleet  *Fleet
 	key    ClusterKey
 	cancel context.CancelFunc
-	poke   chan struct{} // somebody has seen a reason to look again
+	poke   chan struct{} // there is a reason to read again
 	begun  time.Time
 
 	feeds map[feedKey]*feed
-	// narrow are kinds that are followed by namespace, since the credential does not allow more.
+	// narrow are the kinds that are followed per namespace, because the credential does not permit more.
 	narrow  map[schema.GroupVersionKind]bool
 	session *session // nil while there is no connection
-	problem Problem  // why there is none, or why there is nothing to see of it yet
-	// server is the cluster of the last session. What was seen in another one says nothing.
+	problem Problem  // why there is none, or why it has returned nothing yet
+	// server is the cluster of the last session. What was seen in a different one does not apply.
 	server string
-	// refusals counts how often in a row the credential was not accepted.
+	// refusals is the number of consecutive rejections of the credential.
 	refusals int
 }
 
 func (f *Fleet) newLinkLocked(key ClusterKey) *link {
-	ctx, cancel := context.WithCancel(f.lifetime)
+	ctx, cancel := context.WithCancel(f.ctx)
 	l := &link{
 		fleet: f, key: key, cancel: cancel, poke: make(chan struct{}, 1), begun: f.clock.Now(),
 		feeds: map[feedKey]*feed{}, narrow: map[schema.GroupVersionKind]bool{}, problem: starting(key),
@@ -45,7 +45,7 @@ func (f *Fleet) newLinkLocked(key ClusterKey) *link {
 	return l
 }
 
-// feedKeyLocked names the feed that an application belongs to.
+// feedKeyLocked returns the key of the feed for an application.
 func (l *link) feedKeyLocked(application Application) feedKey {
 	key := feedKey{cluster: l.key, gvk: application.GVK}
 	if l.narrow[application.GVK] {
@@ -54,7 +54,7 @@ func (l *link) feedKeyLocked(application Application) feedKey {
 	return key
 }
 
-// newFeedLocked adds a feed, and fills it as soon as there is a connection.
+// newFeedLocked adds a feed, and starts to fill it if there is a connection.
 func (l *link) newFeedLocked(key feedKey, problem Problem) *feed {
 	feed := newFeed(key, problem)
 	l.feeds[key] = feed
@@ -64,8 +64,8 @@ func (l *link) newFeedLocked(key feedKey, problem Problem) *feed {
 	return feed
 }
 
-// narrow replaces a feed of all namespaces, which the credential does not allow, by one for each namespace that is referred to. It
-// returns false if the feed is one of those already.
+// narrow replaces a feed of all namespaces, which the credential does not permit, by one per referenced namespace. It returns false if the
+// feed is already one of those.
 func (f *Fleet) narrow(wide *feed, from *session) bool {
 	if wide.key.namespace != "" {
 		return false
@@ -102,7 +102,7 @@ func (l *link) lookAgain() {
 	}
 }
 
-// run looks, connects and waits for a reason to look again, until the context ends.
+// run connects and reconnects until the context ends.
 func (l *link) run(ctx context.Context) {
 	defer l.disconnect()
 	watched := &names{host: l.fleet.resolver.host, timing: l.fleet.timing, changed: l.lookAgain}
@@ -126,8 +126,8 @@ func (l *link) run(ctx context.Context) {
 	}
 }
 
-// look finds out where the cluster is and connects to it, if that has not happened yet. The error says why there is no connection, or why
-// it is not known whether the one that exists is still right.
+// look finds out where the cluster is and connects to it, unless it is connected. The error says why there is no connection, or why it is
+// unknown whether the existing one is still right.
 func (l *link) look(ctx context.Context) (place, error) {
 	limited, cancel := context.WithTimeout(ctx, l.fleet.timing.answer)
 	defer cancel()
@@ -135,7 +135,7 @@ func (l *link) look(ctx context.Context) (place, error) {
 	outdated := isVerdict(err)
 	if err == nil {
 		if l.has(found) {
-			_, _ = found.connect(limited) // asking again tells that the client is still needed
+			_, _ = found.connect(limited) // shows that the client is still needed
 			return found, nil
 		}
 		var to connection
@@ -151,14 +151,14 @@ func (l *link) look(ctx context.Context) (place, error) {
 	return found, err
 }
 
-// has reports whether the session is one with that place.
+// has reports whether the session is connected to that place.
 func (l *link) has(found place) bool {
 	l.fleet.mutex.Lock()
 	defer l.fleet.mutex.Unlock()
 	return l.session != nil && l.session.place == found.content && !l.session.refused
 }
 
-// begin replaces the session. Feeds are not current until the new one has read everything.
+// begin replaces the session. Feeds are not current until the new session has read everything.
 func (l *link) begin(to connection, content fingerprint) {
 	l.fleet.mutex.Lock()
 	before := l.session
@@ -175,8 +175,8 @@ func (l *link) begin(to connection, content fingerprint) {
 	l.fleet.mutex.Unlock()
 }
 
-// renewLocked begins to fill a feed from a new session. Nobody is woken: how it goes on is known soon. A feed that could not be read for a
-// credential that was refused keeps saying so until it is read, since the new one may be the same.
+// renewLocked starts to fill a feed from a new session. It wakes no pipeline: the result follows soon. A feed that could not be read
+// because of a rejected credential keeps this problem until it is read, since the new credential may be the same.
 func (l *link) renewLocked(feed *feed, elsewhere bool) {
 	if elsewhere || feed.problem.Reason != ReasonUnauthorized {
 		feed.fail(l.problem, l.fleet.clock.Now())
@@ -187,7 +187,7 @@ func (l *link) renewLocked(feed *feed, elsewhere bool) {
 	l.session.followLocked(feed)
 }
 
-// fail notes why there is no connection. If the one that exists is not known to be outdated, it goes on.
+// fail records why there is no connection. An existing connection that is not known to be outdated continues.
 func (l *link) fail(problem Problem, outdated bool) {
 	l.fleet.mutex.Lock()
 	if l.session != nil && !outdated {
@@ -210,7 +210,7 @@ func (l *link) fail(problem Problem, outdated bool) {
 	l.fleet.alarm.ring(concerned)
 }
 
-// disconnect ends the session when nobody refers to the cluster any more.
+// disconnect ends the session when the cluster has no references left.
 func (l *link) disconnect() {
 	l.fleet.mutex.Lock()
 	before := l.session
@@ -221,7 +221,7 @@ func (l *link) disconnect() {
 	}
 }
 
-// retireLocked ends a session in a goroutine of its own: a request that hangs must not keep the next session waiting.
+// retireLocked ends a session in a separate goroutine: a hanging request must not delay the next session.
 func (l *link) retireLocked(before *session) {
 	if before != nil {
 		before.cancel()

@@ -12,14 +12,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// withoutWatches is a management cluster that lets us read but not watch.
+// withoutWatches is a management cluster that permits reading but not watching.
 type withoutWatches struct{ client.WithWatch }
 
 func (withoutWatches) Watch(context.Context, client.ObjectList, ...client.ListOption) (watch.Interface, error) {
 	return nil, errors.New("you may not watch this")
 }
 
-// failing is a management cluster that can be made to fail.
+// failing is a management cluster that fails on demand.
 type failing struct {
 	client.WithWatch
 	fail  atomic.Bool

@@ -11,13 +11,13 @@ import (
 
 var (
 	watchesMetric = prometheus.NewDesc("espalier_fleet_watches",
-		"Watches of kinds of applications by cluster, whether they can be watched now or not.", []string{"cluster"}, nil)
+		"Watches of application kinds by cluster, including those that currently fail.", []string{"cluster"}, nil)
 	brokenMetric = prometheus.NewDesc("espalier_fleet_watches_broken",
-		"Watches that show nothing now, by cluster.", []string{"cluster"}, nil)
+		"Watches that currently fail, by cluster.", []string{"cluster"}, nil)
 	syncAgeMetric = prometheus.NewDesc("espalier_fleet_sync_age_seconds",
-		"How old the oldest state is that is known of a cluster: zero if all watches are current.", []string{"cluster"}, nil)
+		"Age of the oldest known state of a cluster: zero if all watches are current.", []string{"cluster"}, nil)
 	objectsMetric = prometheus.NewDesc("espalier_fleet_objects",
-		"Objects of which the state is kept in memory, by cluster.", []string{"cluster"}, nil)
+		"Objects whose state is cached, by cluster.", []string{"cluster"}, nil)
 )
 
 var _ prometheus.Collector = (*Fleet)(nil)
@@ -41,7 +41,7 @@ func (f *Fleet) Collect(metrics chan<- prometheus.Metric) {
 	}
 }
 
-// figures are the measures of one cluster.
+// figures are the metrics of one cluster.
 type figures struct {
 	watches, broken, objects int
 	age                      time.Duration
@@ -74,7 +74,7 @@ func (l *link) figuresLocked(now time.Time) figures {
 	return sum
 }
 
-// label is the value of the label cluster.
+// label returns the value of the label cluster.
 func (k ClusterKey) label() string {
 	if k.IsManagement() {
 		return "management"

@@ -14,7 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// names watches single objects of the management cluster by name: their metadata only, and no others of the kind. One goroutine uses it.
+// names watches single objects of the management cluster by name: only their metadata, and no other objects of the kind. It must be used by
+// one goroutine only.
 type names struct {
 	host    client.WithWatch
 	timing  timing
@@ -27,8 +28,7 @@ type names struct {
 //espalier:rights pipelines
 //	watch gitopsclusters,targets,secrets: the clusters of pipelines, each by its name
 
-// follow watches exactly the given objects. Each is reported as changed once it is watched, so that nothing is missed that happened since
-// it was read.
+// follow watches exactly the given objects. Each is reported as changed once it is watched, so that no change since it was read is missed.
 func (n *names) follow(ctx context.Context, objects []objectName) {
 	if n.running == nil {
 		n.running = map[objectName]context.CancelFunc{}
@@ -72,7 +72,7 @@ func (n *names) run(ctx context.Context, name objectName) {
 	}
 }
 
-// stretch watches once, until the watch ends, and reports whether it has seen anything.
+// stretch runs one watch until it ends, and reports whether it has received anything.
 func (n *names) stretch(ctx context.Context, name objectName) (seen bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, jitter(2*n.timing.stream))
 	defer cancel()
@@ -87,7 +87,7 @@ func (n *names) stretch(ctx context.Context, name objectName) (seen bool, err er
 		return false, err
 	}
 	defer stream.Stop()
-	n.changed() // what happened before the watch began is not told by it, if the object is gone
+	n.changed() // the watch does not report a deletion before its start
 	for event := range stream.ResultChan() {
 		if event.Type == watch.Error {
 			return seen, errStreamFailed

@@ -15,10 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// A list of a namespace that does not exist is empty, so for applications that are missing the namespace is asked for. Whoever may not
-// read namespaces learns only that the application is missing.
+// A list of a missing namespace is empty, so the namespaces of missing applications are read. Without the right to read namespaces, only
+// the application is reported as missing.
 
-// replace hands a list over to the feed, with the namespaces that do not exist.
+// replace hands a list over to the feed, with the missing namespaces.
 func (f *follower) replace(ctx context.Context, everything map[types.NamespacedName]record) {
 	var candidates map[string]bool
 	f.update(func(time.Time) []types.NamespacedName {
@@ -30,7 +30,7 @@ func (f *follower) replace(ctx context.Context, everything map[types.NamespacedN
 	f.update(func(now time.Time) []types.NamespacedName { return f.feed.replace(everything, absent, now) })
 }
 
-// lookForNamespaces brings up to date which namespaces of missing applications do not exist.
+// lookForNamespaces updates which namespaces of missing applications do not exist.
 func (f *follower) lookForNamespaces(ctx context.Context) {
 	var candidates map[string]bool
 	f.update(func(time.Time) []types.NamespacedName {
@@ -66,7 +66,7 @@ func (f *follower) absentOf(ctx context.Context, namespaces map[string]bool) map
 }
 
 //espalier:rights pipelines
-//	get namespaces: a missing namespace is told from a missing application
+//	get namespaces: to distinguish a missing namespace from a missing application
 
 func (f *follower) isAbsent(ctx context.Context, name string) bool {
 	ctx, cancel := context.WithTimeout(ctx, f.timing.answer)

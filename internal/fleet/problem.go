@@ -19,26 +19,27 @@ import (
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/masking"
 	"espalier.dev/internal/target"
+	"espalier.dev/internal/tenancy"
 )
 
-// Texts of problems stay the same as long as the problem does: they end up in the status of pipelines, which must not change by itself.
-// So they contain neither times nor ports nor numbers of attempts.
+// Texts of problems do not change while the problem lasts: they end up in the status of pipelines, which must not change by itself. So they
+// contain neither times nor ports nor numbers of attempts.
 
 func starting(cluster ClusterKey) Problem {
-	return Problem{Reason: ReasonStarting, Message: fmt.Sprintf("%s is being connected to", cluster)}
+	return Problem{Reason: ReasonStarting, Message: fmt.Sprintf("connecting to %s", cluster)}
 }
 
 func applicationMissing(application Application) Problem {
 	return Problem{
 		Reason:  ReasonNotFound,
-		Message: fmt.Sprintf("%s is not found: create it, or correct the namespace of the target", application),
+		Message: fmt.Sprintf("%s not found: create it, or correct the namespace of the target", application),
 	}
 }
 
 func namespaceMissing(application Application) Problem {
 	return Problem{
 		Reason:  ReasonNamespaceNotFound,
-		Message: fmt.Sprintf("%s is not found: the namespace %s does not exist", application, application.Namespace),
+		Message: fmt.Sprintf("%s not found: namespace %s does not exist", application, application.Namespace),
 	}
 }
 
@@ -62,14 +63,14 @@ func followProblem(key feedKey, err error) Problem {
 	case errors.Is(err, errNoNamespaces):
 		return Problem{
 			Reason:  ReasonReadFailed,
-			Message: fmt.Sprintf("the kind %s of %s has no namespaces: applications must be in one", key.gvk.Kind, key.gvk.GroupVersion()),
+			Message: fmt.Sprintf("kind %s of %s is cluster-scoped: applications must be namespaced", key.gvk.Kind, key.gvk.GroupVersion()),
 		}
 	case apierrors.IsForbidden(err):
 		return Problem{
 			Reason: ReasonForbidden,
 			Message: shorten(
 				fmt.Sprintf(
-					"%s does not let us list and watch the kind %s: grant both to the user of the kubeconfig, in all namespaces or in %s: %v",
+					"%s does not permit listing and watching kind %s: grant both to the user of the kubeconfig, in all namespaces or in %s: %v",
 					key.cluster,
 					key.gvk.Kind,
 					key.namespace,
@@ -81,20 +82,23 @@ func followProblem(key feedKey, err error) Problem {
 	return clusterProblem(key.cluster, err)
 }
 
-// clusterProblem explains why a cluster cannot be used, whatever is asked of it.
+// clusterProblem explains why a cluster cannot be used at all.
 func clusterProblem(cluster ClusterKey, err error) Problem {
 	var told *refusal
 	var unreachable *target.Unreachable
+	var missing *tenancy.Missing
 	switch {
 	case errors.As(err, &told):
 		return told.problem
+	case errors.As(err, &missing):
+		return Problem{Reason: ReasonReadFailed, Message: fmt.Sprintf("%s cannot be read: %v", cluster, err)}
 	case apierrors.IsUnauthorized(err):
 		return Problem{
 			Reason:  ReasonUnauthorized,
-			Message: fmt.Sprintf("%s does not accept the credential of its kubeconfig: renew it", cluster),
+			Message: fmt.Sprintf("%s rejects the credential of its kubeconfig: renew it", cluster),
 		}
 	case reasonOf(err) != "":
-		return Problem{Reason: reasonOf(err), Message: shorten(fmt.Sprintf("%s cannot be connected to: %v", cluster, err))}
+		return Problem{Reason: reasonOf(err), Message: shorten(fmt.Sprintf("cannot connect to %s: %v", cluster, err))}
 	case errors.As(err, &unreachable):
 		return Problem{
 			Reason:  ReasonUnreachable,
@@ -106,7 +110,7 @@ func clusterProblem(cluster ClusterKey, err error) Problem {
 	return Problem{Reason: ReasonUnreachable, Message: fmt.Sprintf("%s cannot be read: %s", cluster, networkCause(err))}
 }
 
-// reasonOf translates the reasons of package target that tell what is wrong with a kubeconfig.
+// reasonOf translates the reasons of package target about kubeconfigs.
 func reasonOf(err error) Reason {
 	switch failure.DetailsOf(err).Reason {
 	case target.ReasonInvalid, target.ReasonRefusedAddress:
@@ -127,7 +131,7 @@ func isStatus(err error) bool {
 	return errors.As(err, &status)
 }
 
-// statusOf returns the part of an error that an API server has written.
+// statusOf returns the part of an error that comes from an API server.
 func statusOf(err error) error {
 	status := &apierrors.StatusError{}
 	if errors.As(err, &status) {
@@ -136,7 +140,7 @@ func statusOf(err error) error {
 	return errors.New(masking.Words(err))
 }
 
-// networkCause says what is wrong with a connection, without what differs from attempt to attempt.
+// networkCause returns the cause of a connection failure, without details that vary between attempts.
 func networkCause(err error) string {
 	var number syscall.Errno
 	var name *net.DNSError

@@ -58,7 +58,7 @@ func TestPIP06_ADeadClusterAffectsNoOther(t *testing.T) {
 	dead.server.EventuallyWatches(t, "helmreleases", 1)
 }
 
-// A cluster that accepts connections and never says anything holds nobody up.
+// A cluster that accepts connections and never responds blocks nothing.
 func TestPIP06_ASilentClusterBlocksNobody(t *testing.T) {
 	before := goroutines()
 	w := newWorld(t, func(t *timing) { t.answer = 200 * time.Millisecond })
@@ -112,13 +112,13 @@ func TestPIP06_EverythingThatCanBeMissingHealsByItself(t *testing.T) {
 	remove(t, l.server, clusterRoleBinding(l, "follower"))
 	remove(t, l.server, clusterRole(l, "follower"))
 	l.grant(t, "follower", mayFollow(), mayReadNamespaces())
-	step(ReasonNamespaceNotFound, "the namespace later does not exist")
+	step(ReasonNamespaceNotFound, "namespace later does not exist")
 	testkit.Create(t, l.server, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "later"}})
-	step(ReasonNotFound, "is not found")
+	step(ReasonNotFound, "not found")
 	deploy(t, l.server, "later", "app", "1.0.0")
 	w.awaitHealthy(t, app, "1.0.0")
 	remove(t, l.server, emptyHelmRelease("later", "app"))
-	if state := step(ReasonNotFound, "is not found"); state.Revision != "1.0.0" || !state.UnreadableSince.Equal(w.clock.Now()) {
+	if state := step(ReasonNotFound, "not found"); state.Revision != "1.0.0" || !state.UnreadableSince.Equal(w.clock.Now()) {
 		t.Errorf("the state is %+v, want what was last seen", state)
 	}
 	for _, kind := range testkit.FluxKinds(t) {
@@ -130,7 +130,7 @@ func TestPIP06_EverythingThatCanBeMissingHealsByItself(t *testing.T) {
 	}
 }
 
-// A credential that is good for some namespaces only is enough for applications there.
+// A credential for some namespaces is enough for applications there.
 func TestPIP06_ACredentialForSomeNamespaces(t *testing.T) {
 	w := newWorld(t)
 	l := w.leafAtHome(t)
@@ -158,7 +158,7 @@ func TestPIP06_ACredentialForSomeNamespaces(t *testing.T) {
 	l.relay.AwaitConnections(t, 0)
 }
 
-// Rights that are taken away from a watch that runs are noticed when it has to be renewed.
+// When rights for a running watch are revoked, this is noticed at its renewal.
 func TestPIP06_RightsThatBecomeFewer(t *testing.T) {
 	w := newWorld(t)
 	l := w.leafAtHome(t)
@@ -192,7 +192,7 @@ func TestPIP06_RightsThatBecomeFewer(t *testing.T) {
 	w.awaitHealthy(t, app, "1.1.0")
 }
 
-func TestPIP06_AnExpiredVersionIsListedAnew(t *testing.T) {
+func TestPIP06_AnExpiredVersionIsListedAgain(t *testing.T) {
 	w := newWorld(t)
 	l := w.leafAtHome(t)
 	deploy(t, l.server, l.namespace, "app", "1.0.0")
@@ -210,7 +210,7 @@ func TestPIP06_AnExpiredVersionIsListedAnew(t *testing.T) {
 	}
 }
 
-// A connection that breaks and can be made again at once is nobody's concern.
+// A broken connection that can be restored at once is not reported.
 func TestPIP06_ABrokenConnectionIsContinued(t *testing.T) {
 	w := newWorld(t)
 	l := w.leafAtHome(t)

@@ -32,25 +32,25 @@ var (
 	targetResource    = lsv1alpha1.SchemeGroupVersion.WithResource("targets").GroupResource()
 )
 
-// objectName names an object of the management cluster.
+// objectName identifies an object of the management cluster.
 type objectName struct {
 	gvk schema.GroupVersionKind
 	types.NamespacedName
 }
 
-// fingerprint tells contents apart without keeping them.
+// fingerprint identifies contents without keeping them.
 type fingerprint [sha256.Size]byte
 
-// place is where a cluster is, according to the objects of the management cluster.
+// place is the location of a cluster, according to objects of the management cluster.
 type place struct {
-	// objects are those that were looked at, also those that do not exist: a change of one may lead elsewhere.
+	// objects are those that were read, including missing ones: a change of one may change the place.
 	objects []objectName
-	// content is the same as long as they lead to the same connection.
+	// content is the same as long as the objects lead to the same connection.
 	content fingerprint
 	connect func(context.Context) (connection, error)
 }
 
-// refusal is an error that leaves no doubt about what is there: no connection exists, or the one that did is not to be used any more.
+// refusal is a definite error: there is no connection, or the existing one must not be used any more.
 type refusal struct{ problem Problem }
 
 func (r *refusal) Error() string { return r.problem.Message }
@@ -59,7 +59,7 @@ func refuse(reason Reason, format string, args ...any) error {
 	return &refusal{problem: Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}}
 }
 
-// isVerdict reports whether an error says what is wrong, and not merely that something could not be found out.
+// isVerdict reports whether an error says what is wrong, and not merely that something could not be determined.
 func isVerdict(err error) bool {
 	var told *refusal
 	return errors.As(err, &told) || reasonOf(err) == ReasonKubeconfigMissing || failure.KindOf(err) == failure.Terminal
@@ -72,9 +72,14 @@ type resolver struct {
 	tenancy  *tenancy.Strict
 }
 
-// find reads where a cluster is. The objects of the place are valid even if there is an error.
+// find reads where a cluster is. The objects of the place are valid even with an error.
 func (r *resolver) find(ctx context.Context, key ClusterKey) (place, error) {
 	ctx = r.tenancy.Within(ctx, key.Namespace)
+	found, err := r.placeOf(ctx, key)
+	return found, tenancy.Explain(ctx, err)
+}
+
+func (r *resolver) placeOf(ctx context.Context, key ClusterKey) (place, error) {
 	switch {
 	case key.IsManagement():
 		return r.management(), nil
@@ -112,7 +117,7 @@ func (r *resolver) gitopsCluster(ctx context.Context, key ClusterKey) (place, er
 	if !ok {
 		return found, refuse(
 			ReasonKubeconfigMissing,
-			"%s names neither a Secret in spec.secretRef nor a cluster in spec.capiClusterRef: set one of them",
+			"%s has neither spec.secretRef nor spec.capiClusterRef: set one of them",
 			key,
 		)
 	}
@@ -185,9 +190,9 @@ func (r *resolver) read(ctx context.Context, key ClusterKey, into client.Object)
 	err := r.host.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name}, into)
 	switch {
 	case apierrors.IsNotFound(err):
-		return refuse(ReasonClusterNotFound, "%s is not found: create it, or correct clusterRef", key)
+		return refuse(ReasonClusterNotFound, "%s not found: create it, or correct clusterRef", key)
 	case meta.IsNoMatchError(err):
-		return refuse(ReasonClusterNotFound, "%s is not found: the management cluster does not serve the kind %s", key, key.Kind)
+		return refuse(ReasonClusterNotFound, "%s not found: the management cluster does not serve kind %s", key, key.Kind)
 	case err != nil:
 		return fmt.Errorf("read %s: %w", key, err)
 	}

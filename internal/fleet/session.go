@@ -17,14 +17,14 @@ import (
 type connection struct {
 	client client.WithWatch
 	mapper meta.RESTMapper
-	// server tells clusters apart, whatever the credential.
+	// server identifies the cluster, whatever the credential.
 	server string
 	// cluster is nil for the management cluster.
 	cluster *target.Cluster
 }
 
-// session is the time of a link with one connection: from reading a kubeconfig until there is another one, or no need for one. Its
-// identity is the token by which feeds know who may write to them.
+// session is the use of one connection by a link: from reading a kubeconfig until it is replaced or no longer needed. Feeds use its
+// identity to decide who may write to them.
 type session struct {
 	connection
 	link   *link
@@ -33,19 +33,19 @@ type session struct {
 	cancel context.CancelFunc
 
 	followers sync.WaitGroup
-	refused   bool // the cluster did not accept the credential
+	refused   bool // the cluster rejected the credential
 }
 
 func (l *link) newSessionLocked(to connection, content fingerprint) *session {
 	s := &session{connection: to, link: l, place: content}
-	s.ctx, s.cancel = context.WithCancel(l.fleet.lifetime)
+	s.ctx, s.cancel = context.WithCancel(l.fleet.ctx)
 	if to.cluster != nil {
 		l.fleet.uses[to.cluster]++
 	}
 	return s
 }
 
-// followLocked begins to fill a feed.
+// followLocked starts to fill a feed.
 func (s *session) followLocked(feed *feed) {
 	feed.quitLocked()
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -65,7 +65,7 @@ func (f *feed) quitLocked() {
 	f.session, f.stop = nil, nil
 }
 
-// refuse notes that the credential is not accepted, and lets the link look for another one after a while that grows with each refusal.
+// refuse records that the credential was rejected, and makes the link read it again, with backoff.
 func (s *session) refuse(ctx context.Context) {
 	s.link.fleet.mutex.Lock()
 	if !s.refused {
@@ -79,14 +79,14 @@ func (s *session) refuse(ctx context.Context) {
 	}
 }
 
-// synced notes that the cluster has accepted the credential.
+// synced records that the cluster has accepted the credential.
 func (s *session) synced() {
 	s.link.fleet.mutex.Lock()
 	defer s.link.fleet.mutex.Unlock()
 	s.link.refusals = 0
 }
 
-// close ends all followers, waits for them, and then the connection, if no other session uses it.
+// close ends all followers, waits for them, and then closes the connection, if no other session uses it.
 func (s *session) close() {
 	s.cancel()
 	s.followers.Wait()

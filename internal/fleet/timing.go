@@ -13,17 +13,17 @@ import (
 
 // timing of links and feeds; tests shorten it.
 type timing struct {
-	// answer is how long a cluster may take to answer a request, or to begin a watch.
+	// answer is the time limit for a response of a cluster, and for the start of a watch.
 	answer time.Duration
-	// stable is how long a watch must have lasted for the next one to begin at once.
+	// stable is the minimum duration of a watch after which the next one starts at once.
 	stable time.Duration
-	// stream is the least time after which a watch is renewed; it may last up to twice as long.
+	// stream is the minimum time after which a watch is renewed; it may last up to twice as long.
 	stream time.Duration
-	// recheck is how often a link reads its objects again although no change was seen, and looks after them if they cannot be watched.
+	// recheck is the interval at which a link reads its objects again without a change, and polls those that cannot be watched.
 	recheck time.Duration
-	// absence is how often a feed asks whether the namespaces of missing applications exist.
+	// absence is the interval at which a feed checks whether the namespaces of missing applications exist.
 	absence time.Duration
-	// pause is how long to wait after that many failures in a row.
+	// pause returns how long to wait after a number of consecutive failures.
 	pause func(failures int) time.Duration
 }
 
@@ -39,18 +39,18 @@ var defaultTiming = timing{
 const (
 	firstPause = 500 * time.Millisecond
 	lastPause  = 30 * time.Second
-	// unservedPause is the longest pause if nothing is wrong but that a kind is not served: it may be installed any moment.
+	// unservedPause is the maximum pause if the only problem is that a kind is not served: it may be installed at any moment.
 	unservedPause = 5 * time.Second
-	// streamGrace is what a watch may last beyond its time, before it counts as stuck.
+	// streamGrace is how long a watch may exceed its time before it counts as stuck.
 	streamGrace = time.Minute
 )
 
-// pauseAfter doubles from the first pause to the last one, with a fifth of jitter either way.
+// pauseAfter doubles from the first pause to the last one, with jitter of a fifth in either direction.
 func pauseAfter(failures int) time.Duration {
 	return jitter(min(firstPause<<min(max(failures-1, 0), 10), lastPause))
 }
 
-// pauseFor is how long to wait after that many failures in a row, of which this was the last one.
+// pauseFor returns how long to wait after a number of consecutive failures, with the last error.
 func (t timing) pauseFor(failures int, err error) time.Duration {
 	length := t.pause(failures)
 	if meta.IsNoMatchError(err) {
@@ -63,7 +63,7 @@ func jitter(length time.Duration) time.Duration {
 	return time.Duration(float64(length) * (0.8 + 0.4*rand.Float64()))
 }
 
-// wait returns false if the context has ended, else when the time is over or somebody pokes.
+// wait returns false if the context has ended, otherwise when the time is over or poke receives.
 func wait(ctx context.Context, length time.Duration, poke <-chan struct{}) bool {
 	timer := time.NewTimer(length)
 	defer timer.Stop()

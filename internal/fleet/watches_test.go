@@ -53,7 +53,7 @@ func TestPIP02_TwentyTimesBackAndForth(t *testing.T) {
 	deploy(t, l.server, l.namespace, "app", "1.0.0")
 	app := helmReleaseIn(cluster, l.namespace, "app")
 	for range 20 {
-		// Let go before it is connected, and again when it is.
+		// Drop the reference before the cluster is connected, and again afterwards.
 		w.fleet.Refer(pipeline("a"), []Application{app})
 		w.fleet.Forget(pipeline("a"))
 		w.fleet.Refer(pipeline("a"), []Application{app})
@@ -89,7 +89,7 @@ func TestPIP02_KindsOfOneClusterShareTheConnection(t *testing.T) {
 	l.server.EventuallyWatches(t, "kustomizations", 1)
 }
 
-// Two objects of the management cluster that contain the same kubeconfig lead to one connection.
+// Two objects of the management cluster with the same kubeconfig share one connection.
 func TestPIP02_OneCredentialHasOneConnection(t *testing.T) {
 	w := newWorld(t)
 	l := w.leafAtHome(t)
@@ -149,8 +149,8 @@ func TestPIP03_AnEventWakesExactlyThePipelinesOfTheApplication(t *testing.T) {
 	w.fleet.Refer(pipeline("c"), []Application{other})
 	w.fleet.Refer(pipeline("d"), []Application{last})
 	w.awaitHealthy(t, last, "1.0.0")
-	// Events of one watch are in order: when the last one has come, everybody has been told of those before it. The first look at
-	// the applications wakes one pipeline after the other, while this test looks on.
+	// Events of one watch are ordered: when the last one has arrived, all earlier ones have been delivered. The first read of the applications
+	// wakes one pipeline after another, while this test runs.
 	deploy(t, l.server, l.namespace, "last", "1.0.1")
 	w.awaitHealthy(t, last, "1.0.1")
 	counts := func() [3]int {
@@ -165,7 +165,7 @@ func TestPIP03_AnEventWakesExactlyThePipelinesOfTheApplication(t *testing.T) {
 		t.Errorf("woken %v times before and %v after the change", before, after)
 	}
 
-	// What decides nothing wakes nobody.
+	// An irrelevant change wakes no pipeline.
 	before = counts()
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"plant":"tree"}}}`))
 	if err := l.server.Client().Patch(t.Context(), emptyHelmRelease(l.namespace, "app"), patch); err != nil {
@@ -178,7 +178,7 @@ func TestPIP03_AnEventWakesExactlyThePipelinesOfTheApplication(t *testing.T) {
 	}
 }
 
-func TestThePipelinesThatWereWokenBeforeAnybodyListenedAreToldLater(t *testing.T) {
+func TestPipelinesThatWereWokenBeforeTheListenerCameAreReportedToIt(t *testing.T) {
 	var a alarm
 	a.ring([]types.NamespacedName{pipeline("a"), pipeline("b"), pipeline("a")})
 	told := map[types.NamespacedName]int{}

@@ -30,15 +30,12 @@ import (
 	"espalier.dev/internal/testkit/traffic"
 )
 
-// patience is for broken tests only.
-const patience = 60 * time.Second
-
 var (
 	helmReleaseGVK   = schema.GroupVersionKind{Group: helmGroup, Version: "v2", Kind: helmReleaseKind}
 	kustomizationGVK = schema.GroupVersionKind{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Kind: "Kustomization"}
 )
 
-// world is a management cluster with a fleet that recovers without much ado.
+// world is a management cluster with a fleet that recovers quickly.
 type world struct {
 	host      *testkit.APIServer
 	namespace string
@@ -77,7 +74,7 @@ func newWorld(t testing.TB, change ...func(*timing)) *world {
 	return w
 }
 
-// bell counts how often each pipeline is woken.
+// bell counts the wake-ups of each pipeline.
 type bell struct {
 	mutex   sync.Mutex
 	rung    map[types.NamespacedName]int
@@ -102,18 +99,17 @@ func (b *bell) count(pipeline types.NamespacedName) int {
 	return b.rung[pipeline]
 }
 
-// next returns a channel that is closed when any pipeline is woken.
+// next returns a channel that is closed at the next wake-up.
 func (b *bell) next() <-chan struct{} {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	return b.changed
 }
 
-// await waits until the state of an application is as the test wants it. It looks only when a pipeline was woken, so it hangs if nobody is
-// told of a change.
+// await waits for a state of an application. It checks only after wake-ups, so it hangs if a change is not reported.
 func (w *world) await(t testing.TB, application Application, what string, holds func(State) bool) State {
 	t.Helper()
-	limit := time.NewTimer(patience)
+	limit := time.NewTimer(testkit.Patience)
 	defer limit.Stop()
 	for {
 		next := w.bell.next()
@@ -151,7 +147,7 @@ type leaf struct {
 	clientset *kubernetes.Clientset
 }
 
-// newLeaf starts a control plane of its own that serves the kinds of Flux.
+// newLeaf starts a separate control plane that serves the kinds of Flux.
 func newLeaf(t testing.TB) *leaf {
 	t.Helper()
 	l := newBareLeaf(t)
@@ -159,8 +155,8 @@ func newLeaf(t testing.TB) *leaf {
 	return l
 }
 
-// leafAtHome lets the management cluster play the leaf, where it does not matter that it is the same control plane. It is reached through
-// a relay and with a credential of its own all the same.
+// leafAtHome uses the management cluster as the leaf, where sharing the control plane does not matter. It is still reached through a relay
+// and with a separate credential.
 func (w *world) leafAtHome(t testing.TB) *leaf {
 	t.Helper()
 	w.host.InstallCRD(t, testkit.FluxKinds(t)...)
@@ -181,10 +177,10 @@ func leafOf(t testing.TB, server *testkit.APIServer) *leaf {
 	return &leaf{server: server, namespace: server.Namespace(t), relay: relay.New(t, server.Config().Host), clientset: clientset}
 }
 
-// eventually asks again and again, for what cannot be watched.
+// eventually polls for what cannot be watched.
 func eventually(t testing.TB, holds func() bool, complaint func() string) {
 	t.Helper()
-	limit := time.NewTimer(patience)
+	limit := time.NewTimer(testkit.Patience)
 	defer limit.Stop()
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
@@ -197,7 +193,7 @@ func eventually(t testing.TB, holds func() bool, complaint func() string) {
 	}
 }
 
-// account creates a user of the leaf with the rights of some rules in all namespaces, and returns a token for it.
+// account creates a user of the leaf with rules for all namespaces, and returns a token.
 func (l *leaf) account(t testing.TB, name string, rules ...rbacv1.PolicyRule) string {
 	t.Helper()
 	user := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: name}}
@@ -248,7 +244,7 @@ func leafSpec() gitops.GitopsClusterSpec {
 	return gitops.GitopsClusterSpec{SecretRef: &gitops.LocalObjectReference{Name: "leaf"}}
 }
 
-// mayFollow is the right to follow the kinds of the tests.
+// mayFollow grants the right to follow the kinds of the tests.
 func mayFollow() rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{
 		APIGroups: []string{helmReleaseGVK.Group, kustomizationGVK.Group},
@@ -257,7 +253,7 @@ func mayFollow() rbacv1.PolicyRule {
 	}
 }
 
-// kubeconfig leads to the leaf by way of its relay.
+// kubeconfig returns a kubeconfig for the leaf through its relay.
 func (l *leaf) kubeconfig(t testing.TB, token string) string {
 	t.Helper()
 	text, err := yaml.Marshal(map[string]any{
@@ -274,7 +270,7 @@ func (l *leaf) kubeconfig(t testing.TB, token string) string {
 	return string(text)
 }
 
-// enrol creates a GitopsCluster that leads to the leaf with the usual rights, and returns how pipelines name it.
+// enrol creates a GitopsCluster for the leaf with the usual rights, and returns the key that pipelines use.
 func (w *world) enrol(t testing.TB, l *leaf, name string) ClusterKey {
 	t.Helper()
 	testkit.Create(
@@ -290,7 +286,7 @@ func (w *world) clusterKey(name string) ClusterKey {
 	return ClusterKey{Kind: pipelines.ClusterKindGitopsCluster, Namespace: w.namespace, Name: name}
 }
 
-// gitopsCluster creates a GitopsCluster that is ready.
+// gitopsCluster creates a ready GitopsCluster.
 func (w *world) gitopsCluster(t testing.TB, name string, spec gitops.GitopsClusterSpec) *gitops.GitopsCluster {
 	t.Helper()
 	cluster := &gitops.GitopsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, Spec: spec}

@@ -28,15 +28,15 @@ var served = []string{lsv1alpha1.GroupName, pipelines.GroupName}
 // Client reads from a cache and writes to the API server, and shows nothing older than what went through it before. It is safe for
 // concurrent use.
 type Client struct {
-	// Client is what reads and writes go to.
+	// Client executes the reads and writes.
 	client.Client
 	// live reads from the API server.
 	live client.Reader
-	// groups are the API groups whose objects are remembered.
+	// groups are the API groups whose objects are recorded.
 	groups []string
-	// follow has what is remembered of a kind hear of what the cache shows, and finds the store behind the cache, nil if that is not known.
+	// follow subscribes the records of a kind to the events of the cache, and finds the store behind the cache, nil if that is unknown.
 	follow func(context.Context, client.Object, toolscache.ResourceEventHandler) (Store, error)
-	// handover is nil if there is no leader before this one to care about.
+	// handover is nil if there is no earlier leader to consider.
 	handover *handover
 
 	mu      sync.Mutex
@@ -44,7 +44,7 @@ type Client struct {
 	indexes map[index]client.IndexerFunc
 }
 
-// Store is how far a cache has come: all that has happened to a kind up to a version is in it.
+// Store reports how far a cache has progressed: it contains everything that has happened to a kind up to a version.
 type Store interface {
 	LastStoreSyncResourceVersion() string
 }
@@ -54,8 +54,8 @@ type index struct {
 	name string
 }
 
-// New returns a client over one that reads from a cache. It does not know how far the cache has come: an object that was written
-// and that the cache does not show is asked for at the API server.
+// New returns a client over one that reads from a cache. It does not know how far the cache has progressed: if an object was written and
+// the cache does not show it, it asks the API server.
 func New(cached client.Client, live client.Reader) *Client {
 	return &Client{
 		Client: cached, live: live, groups: served,
@@ -64,14 +64,14 @@ func New(cached client.Client, live client.Reader) *Client {
 	}
 }
 
-// Remembers reports whether a client lacks nothing in what it shows of our kinds that this process has written, or one that led before it:
-// what it does not show was never there, or is gone. What other processes write at the same time it may show later.
+// Remembers reports whether what a client shows of our kinds lacks nothing that this process, or an earlier leader, has written: what it
+// does not show never existed, or is gone. Concurrent writes of other processes may appear later.
 func Remembers(c client.Client) bool {
 	fresh, ok := c.(*Client)
 	return ok && fresh.handover != nil
 }
 
-// of returns what is remembered of the kind of an object, nil if nothing is: it is none of ours, or is not read as such from the cache.
+// of returns the records of an object's kind, nil if there are none: the kind is not ours, or is not read from the cache in this form.
 func (c *Client) of(ctx context.Context, object client.Object) (*kind, error) {
 	switch object.(type) {
 	case *unstructured.Unstructured, *metav1.PartialObjectMetadata:
@@ -79,7 +79,7 @@ func (c *Client) of(ctx context.Context, object client.Object) (*kind, error) {
 	}
 	gvk, err := apiutil.GVKForObject(object, c.Scheme())
 	if err != nil || !slices.Contains(c.groups, gvk.Group) {
-		return nil, nil // whoever reads or writes it says what is wrong
+		return nil, nil // the read or write itself reports what is wrong
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,7 +94,7 @@ func (c *Client) of(ctx context.Context, object client.Object) (*kind, error) {
 	return k, nil
 }
 
-// known returns what is remembered of the kind of an object, nil if it is none of ours or was never read from the cache.
+// known returns the records of an object's kind, nil if the kind is not ours or was never read from the cache.
 func (c *Client) known(object client.Object) *kind {
 	switch object.(type) {
 	case *unstructured.Unstructured, *metav1.PartialObjectMetadata:
@@ -103,8 +103,8 @@ func (c *Client) known(object client.Object) *kind {
 	return c.written(object)
 }
 
-// written returns what is remembered of the kind that an answer is about, if the kind was read before. The first read of a kind waits
-// until the cache is filled, so it sees all that was written before.
+// written returns the records of the kind that a response belongs to, if the kind was read before. The first read of a kind waits until
+// the cache is filled, so it sees everything that was written before.
 func (c *Client) written(answer client.Object) *kind {
 	gvk, err := apiutil.GVKForObject(answer, c.Scheme())
 	if err != nil {
@@ -131,7 +131,7 @@ func (c *Client) Get(ctx context.Context, key client.ObjectKey, object client.Ob
 }
 
 func (c *Client) get(ctx context.Context, k *kind, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
-	// How far the cache has come is asked before it is read: it may come further meanwhile.
+	// The progress of the cache must be determined before the read: it may advance meanwhile.
 	e, pending := k.pending(key)
 	err := c.Client.Get(ctx, key, object, opts...)
 	if !pending || client.IgnoreNotFound(err) != nil {
@@ -153,28 +153,28 @@ func (c *Client) get(ctx context.Context, k *kind, key client.ObjectKey, object 
 }
 
 //espalier:rights contexts
-//	get contexts: after taking over the lead, what the cache shows too late is read
+//	get contexts: after becoming leader, to read what the cache does not show yet
 
 //espalier:rights installations
-//	get installations,executions,dataobjects,targets: after taking over the lead, what the cache shows too late is read
-//	get contexts,componentversionoverwrites: after taking over the lead, what the cache shows too late is read
+//	get installations,executions,dataobjects,targets: after becoming leader, to read what the cache does not show yet
+//	get contexts,componentversionoverwrites: after becoming leader, to read what the cache does not show yet
 
 //espalier:rights executions
-//	get executions,deployitems,dataobjects: after taking over the lead, what the cache shows too late is read
+//	get executions,deployitems,dataobjects: after becoming leader, to read what the cache does not show yet
 
 //espalier:rights deployitems
-//	get deployitems: after taking over the lead, what the cache shows too late is read
+//	get deployitems: after becoming leader, to read what the cache does not show yet
 
 //espalier:rights targetsyncs
-//	get targetsyncs,targets: after taking over the lead, what the cache shows too late is read
+//	get targetsyncs,targets: after becoming leader, to read what the cache does not show yet
 
 //espalier:rights pipelines
-//	get pipelines: after taking over the lead, what the cache shows too late is read
+//	get pipelines: after becoming leader, to read what the cache does not show yet
 
 //espalier:rights deployer-*
-//	get deployitems,targets: after taking over the lead, what the cache shows too late is read
+//	get deployitems,targets: after becoming leader, to read what the cache does not show yet
 
-// readLive reads an object from the API server, and remembers what it finds.
+// readLive reads an object from the API server, and records the result.
 func (c *Client) readLive(ctx context.Context, k *kind, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
 	before, known := k.newest(key)
 	err := c.live.Get(ctx, key, object, opts...)
@@ -192,7 +192,7 @@ func (c *Client) readLive(ctx context.Context, k *kind, key client.ObjectKey, ob
 	return err
 }
 
-// shown returns what the cache itself shows of an object, nil if nothing. It is not to be changed.
+// shown returns what the cache itself shows of an object, nil if nothing. Callers must not change it.
 func (c *Client) shown(ctx context.Context, k *kind, key client.ObjectKey) client.Object {
 	empty, err := c.Scheme().New(k.gvk)
 	if err != nil {
@@ -205,7 +205,7 @@ func (c *Client) shown(ctx context.Context, k *kind, key client.ObjectKey) clien
 	return object
 }
 
-// set makes one object what another one is. They have the same type.
+// set copies one object to another of the same type.
 func set(object client.Object, to runtime.Object) {
 	reflect.ValueOf(object).Elem().Set(reflect.ValueOf(to).Elem())
 }

@@ -35,23 +35,23 @@ const (
 	keep     = "test.espalier.dev/keep"
 )
 
-// world is a manager whose cache can be held back, and somebody else who writes.
+// world is a manager whose cache can be held back, and another writer.
 type world struct {
 	t         *testing.T
 	namespace string
 	transport *faults.Transport
-	// fresh and live are what is tested; cached is the cache below.
+	// fresh and live are under test; cached is the cache below.
 	fresh  client.Client
 	live   client.Reader
 	cached client.Reader
 	other  client.Client
 }
 
-// options change how a world is made.
+// options change how a world is created.
 type options struct {
 	// leading says that the manager takes over from another one.
 	leading bool
-	// more are namespaces that the cache contains beside the world's own. A leading manager has that one alone, others have all.
+	// more are namespaces that the cache contains in addition to the world's own. A leading manager has only that one, others have all.
 	more []string
 }
 
@@ -114,7 +114,7 @@ func (w *world) object(name, value string) *lsv1alpha1.DataObject {
 	return testkit.DataObject(w.namespace, name, value).Label(label, "a").Build()
 }
 
-// see is the value of an object as a reader shows it, "" if it shows none.
+// see returns the value of an object as a reader shows it, "" if it shows none.
 func (w *world) see(reader client.Reader, name string) string {
 	w.t.Helper()
 	var object lsv1alpha1.DataObject
@@ -130,11 +130,11 @@ func (w *world) see(reader client.Reader, name string) string {
 
 func valueOf(object *lsv1alpha1.DataObject) string {
 	var value string
-	_ = json.Unmarshal(object.Data.Raw, &value) // a value that is no text is not the one that is expected
+	_ = json.Unmarshal(object.Data.Raw, &value) // a value that is not a string is not the expected one
 	return value
 }
 
-// list are the values of the objects that a list shows, in the order of values.
+// list returns the values of the objects that a list shows, sorted.
 func (w *world) list(opts ...client.ListOption) []string {
 	w.t.Helper()
 	var list lsv1alpha1.DataObjectList
@@ -174,7 +174,7 @@ func (w *world) must(err error) {
 // eventually waits until something holds.
 func (w *world) eventually(what string, holds func() bool) {
 	w.t.Helper()
-	err := wait.PollUntilContextTimeout(w.t.Context(), 5*time.Millisecond, time.Minute, true,
+	err := wait.PollUntilContextTimeout(w.t.Context(), 5*time.Millisecond, testkit.Patience, true,
 		func(context.Context) (bool, error) { return holds(), nil })
 	if err != nil {
 		w.t.Fatalf("it never happens that %s", what)
@@ -225,7 +225,7 @@ func TestReadsShowWhatWasWritten(t *testing.T) {
 	w.eventually("somebody else's deletion is shown", func() bool { return w.see(w.fresh, "x") == "" && len(w.list()) == 0 })
 }
 
-// The answer to such a patch has nothing but the metadata; what else there is follows from the object of before.
+// The response to such a patch contains only the metadata; the rest follows from the previous object.
 func TestReadsShowWhatWasPatched(t *testing.T) {
 	w := newWorld(t, options{})
 	w.must(w.other.Create(t.Context(), w.object("x", "one")))
@@ -252,7 +252,7 @@ func TestReadsShowWhatWasPatched(t *testing.T) {
 	if shown := w.see(w.cached, "x"); shown != "one" || requests != 0 {
 		t.Errorf("the cache shows %q, and %d reads were sent", shown, requests)
 	}
-	// Without a lock, nobody knows what the object was like before.
+	// Without a lock, the previous state of the object is unknown.
 	w.must(w.patch("x", map[string]any{"data": "four"}))
 	if requests = w.reads(func() { w.expect("after a patch without a lock", w.see(w.fresh, "x"), "four") }); requests != 1 {
 		t.Errorf("%d reads were sent for an object that is known by its version only", requests)
@@ -311,7 +311,7 @@ func TestNothingIsOlderThanALiveRead(t *testing.T) {
 	w.eventually("one of the same name is shown", func() bool { return w.see(w.fresh, "y") == "three" })
 }
 
-// While the caches were filled, the leader before went on to write.
+// While the caches were filled, the previous leader continued to write.
 func TestANewLeaderSeesWhatTheOneBeforeHasWritten(t *testing.T) {
 	w := newWorld(t, options{leading: true})
 	x, y := w.object("x", "one"), w.object("y", "one")
@@ -332,7 +332,7 @@ func TestANewLeaderSeesWhatTheOneBeforeHasWritten(t *testing.T) {
 	}
 }
 
-// Nothing tells how far a cache of several namespaces has come, so what it does not show is asked for.
+// The progress of a cache of several namespaces is unknown, so the client asks the API server for what the cache does not show.
 func TestSeveralNamespaces(t *testing.T) {
 	w := newWorld(t, options{more: []string{"default"}})
 	w.expect("before", w.list(), []string{})

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// handover is how this process takes over the lead. Its caches were filled before, while another one wrote.
+// handover is how this process takes over the lead. Its caches were filled before, while another process wrote.
 type handover struct {
 	// elected is closed when this process leads.
 	elected <-chan struct{}
@@ -22,8 +22,8 @@ type handover struct {
 	namespaces []string
 }
 
-// takeOver compares, once this process leads, what the cache shows of a kind with what the API server has. What is older in the cache
-// is not shown any more. Those who read meanwhile wait.
+// takeOver compares, once this process leads, what the cache shows of a kind with what the API server has. From then on, outdated objects
+// in the cache are not shown. Concurrent readers wait.
 func (c *Client) takeOver(ctx context.Context, k *kind) error {
 	if c.handover == nil || k.taken.Load() {
 		return nil
@@ -31,7 +31,7 @@ func (c *Client) takeOver(ctx context.Context, k *kind) error {
 	select {
 	case <-c.handover.elected:
 	default:
-		return nil // nothing is decided before that
+		return nil // no decisions are made before that
 	}
 	k.takeover.Lock()
 	defer k.takeover.Unlock()
@@ -44,17 +44,17 @@ func (c *Client) takeOver(ctx context.Context, k *kind) error {
 	}
 	for _, namespace := range namespaces {
 		if err := c.compare(ctx, k, namespace); err != nil {
-			return fmt.Errorf("find out how far the cache of %s has come: %w", k.gvk.Kind, err)
+			return fmt.Errorf("find out how current the cache of %s is: %w", k.gvk.Kind, err)
 		}
 	}
 	k.taken.Store(true)
 	return nil
 }
 
-// page is how many objects are listed at once.
+// page is how many objects are listed per request.
 const page = 2000
 
-// compare remembers of the objects of a namespace which version the API server has, if the cache shows an older one or none, or that they
+// compare records the version that the API server has of the objects in a namespace, if the cache shows an older one or none, or that they
 // are gone.
 func (c *Client) compare(ctx context.Context, k *kind, namespace string) error {
 	list := &metav1.PartialObjectMetadataList{}
@@ -81,8 +81,8 @@ func (c *Client) compare(ctx context.Context, k *kind, namespace string) error {
 	return nil
 }
 
-// everyShown returns the objects of a namespace that the cache shows. It was asked before the API server, so what that does not list is
-// gone.
+// everyShown returns the objects of a namespace that the cache shows. It is called before the API server is asked, so what that does not
+// list is gone.
 func (c *Client) everyShown(ctx context.Context, k *kind, namespace string) []client.Object {
 	empty, err := c.Scheme().New(k.gvk.GroupVersion().WithKind(k.gvk.Kind + "List"))
 	if err != nil {

@@ -14,14 +14,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Informers remembers the informers that a cache makes, since a cache of certain namespaces does not let anybody see them. The zero value
-// is ready.
+// Informers records the informers that a cache creates, since a cache of certain namespaces does not expose them. The zero value is ready.
 type Informers struct {
 	mu   sync.Mutex
 	made map[reflect.Type][]toolscache.SharedIndexInformer
 }
 
-// New makes an informer: it is for cache.Options.NewInformer.
+// New creates an informer. Use it as cache.Options.NewInformer.
 func (i *Informers) New(
 	source toolscache.ListerWatcher,
 	example runtime.Object,
@@ -38,8 +37,8 @@ func (i *Informers) New(
 	return informer
 }
 
-// store returns the one store behind an informer of a cache, nil if there are several, one for each namespace: nothing tells which of
-// them is for which.
+// store returns the only store behind an informer of a cache. It returns nil if there are several, one for each namespace: it is unknown
+// which one belongs to which.
 func (i *Informers) store(of cache.Informer, object client.Object) Store {
 	if single, ok := of.(toolscache.SharedIndexInformer); ok {
 		return single.GetStore()

@@ -14,33 +14,33 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// maxKnown bounds what is remembered of a kind. It is reached only if a cache never shows what is written, because it does not contain
-// the namespace, say.
+// maxKnown limits the records of a kind. It is reached only if a cache never shows what is written, for example because it does not
+// contain the namespace.
 const maxKnown = 1 << 14
 
-// kind is what is remembered of the objects of a kind until the cache shows it.
+// kind contains what is recorded of the objects of a kind until the cache shows it.
 type kind struct {
 	gvk schema.GroupVersionKind
-	// store tells how far the cache has come, nil if that is not known.
+	// store reports the progress of the cache, nil if that is unknown.
 	store Store
 
 	mu    sync.Mutex
 	known map[client.ObjectKey]entry
-	// swept is how many entries there were when those that the cache shows were last thrown away.
+	// swept is how many entries remained after the last sweep.
 	swept int
 
-	// takeover is held while the leader before is taken over from; taken is set afterwards.
+	// takeover is held during the takeover from the previous leader; taken is set afterwards.
 	takeover sync.Mutex
 	taken    atomic.Bool
 }
 
-// entry is an object in the newest version that is known.
+// entry is an object in the newest known version.
 type entry struct {
 	uid     types.UID
 	version string
-	// gone says that the object does not exist any more, in whichever version the cache shows it.
+	// gone says that the object no longer exists, in whichever version the cache shows it.
 	gone bool
-	// content makes the object. It is nil if nothing but the version is known, and returns nil if it cannot.
+	// content creates the object. It is nil if only the version is known, and returns nil if it cannot.
 	content func() client.Object
 }
 
@@ -51,25 +51,25 @@ func (e entry) object() client.Object {
 	return e.content()
 }
 
-// whole is the entry of an object that is known as a whole.
+// whole returns the entry of an object of which everything is known.
 func whole(object client.Object) entry {
 	if vanished(object) {
 		return entry{uid: object.GetUID(), version: object.GetResourceVersion(), gone: true}
 	}
 	remembered := object.DeepCopyObject().(client.Object)
-	remembered.SetManagedFields(nil) // nobody reads them
+	remembered.SetManagedFields(nil) // nothing reads them
 	return entry{
 		uid: object.GetUID(), version: object.GetResourceVersion(),
 		content: func() client.Object { return remembered },
 	}
 }
 
-// vanished reports whether an object went with the write that this is the answer to, since its last finalizer did.
+// vanished reports whether the write that this is the response to removed the object, because it removed the last finalizer.
 func vanished(object client.Object) bool {
 	return !object.GetDeletionTimestamp().IsZero() && len(object.GetFinalizers()) == 0
 }
 
-// verdict is what counts: what the cache shows or what is remembered.
+// verdict says which version counts: that of the cache or the recorded one.
 type verdict int
 
 const (
@@ -79,8 +79,8 @@ const (
 	isUncertain
 )
 
-// against compares what is remembered with what the cache shows. The cache had not come as far as the entry a moment before, if it is
-// known how far it comes.
+// against compares the entry with what the cache shows. exact says that the progress of the cache is known; a moment before, it had not
+// reached the entry.
 func (e entry) against(shown client.Object, found, exact bool) verdict {
 	switch {
 	case e.gone && found && shown.GetUID() == e.uid:
@@ -92,11 +92,11 @@ func (e entry) against(shown client.Object, found, exact bool) verdict {
 	case found || exact:
 		return isRemembered
 	default:
-		return isUncertain // it was never there, or has come and gone
+		return isUncertain // it never existed, or was created and deleted
 	}
 }
 
-// note remembers an object unless something newer is known.
+// note records an object unless something newer is known.
 func (k *kind) note(key client.ObjectKey, e entry) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -109,7 +109,7 @@ func (k *kind) note(key client.ObjectKey, e entry) {
 	}
 }
 
-// sweep throws away what the cache shows, and more if that is not enough.
+// sweep drops what the cache shows, and more if that is not enough.
 func (k *kind) sweep() {
 	for key, e := range k.known {
 		if k.shown(e) || len(k.known) > maxKnown {
@@ -119,7 +119,7 @@ func (k *kind) sweep() {
 	k.swept = len(k.known)
 }
 
-// shown reports whether the cache has come as far as an entry. One that is not filled yet has come nowhere.
+// shown reports whether the cache has reached an entry. An unfilled cache has reached none.
 func (k *kind) shown(e entry) bool {
 	if k.store == nil || e.gone {
 		return false
@@ -128,7 +128,7 @@ func (k *kind) shown(e entry) bool {
 	return come != "" && !older(come, e.version)
 }
 
-// pending returns what is remembered of an object, unless the cache has come as far.
+// pending returns the record of an object, unless the cache has reached it.
 func (k *kind) pending(key client.ObjectKey) (entry, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -140,7 +140,7 @@ func (k *kind) pending(key client.ObjectKey) (entry, bool) {
 	return e, known
 }
 
-// allPending returns the objects of a namespace, or of all, of which something is remembered that the cache may not show.
+// allPending returns the objects of a namespace, or of all, with records that the cache may not show.
 func (k *kind) allPending(namespace string) []client.ObjectKey {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -156,7 +156,7 @@ func (k *kind) allPending(namespace string) []client.ObjectKey {
 	return keys
 }
 
-// newest returns what is remembered of an object.
+// newest returns the record of an object.
 func (k *kind) newest(key client.ObjectKey) (entry, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -164,7 +164,7 @@ func (k *kind) newest(key client.ObjectKey) (entry, bool) {
 	return e, known
 }
 
-// forget forgets an entry unless there is a newer one.
+// forget drops an entry unless there is a newer one.
 func (k *kind) forget(key client.ObjectKey, e entry) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -173,8 +173,9 @@ func (k *kind) forget(key client.ObjectKey, e entry) {
 	}
 }
 
-// OnAdd and its like implement toolscache.ResourceEventHandler: what the cache shows need not be remembered any more. Otherwise an object
-// that nobody asks for would stay in memory, and might be taken for one that the cache does not show yet once it is deleted.
+// OnAdd implements toolscache.ResourceEventHandler, like OnUpdate and OnDelete: a record that the cache shows is no longer needed.
+// Otherwise, an object that is never read would stay in memory, and after its deletion might be mistaken for one that the cache does not
+// show yet.
 func (k *kind) OnAdd(object any, _ bool) { k.seen(object) }
 
 // OnUpdate implements toolscache.ResourceEventHandler.
@@ -198,7 +199,7 @@ func (k *kind) seen(object any) {
 	}
 }
 
-// forgetIf forgets what is remembered of an object if that is needless.
+// forgetIf drops the record of an object if it is needless.
 func (k *kind) forgetIf(object client.Object, needless func(entry) bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -208,7 +209,7 @@ func (k *kind) forgetIf(object client.Object, needless func(entry) bool) {
 	}
 }
 
-// older reports whether a version is older than another one. Versions that cannot be compared are not.
+// older reports whether a version is older than another one. It returns false for versions that cannot be compared.
 func older(version, than string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, than)
 	return err == nil && order < 0

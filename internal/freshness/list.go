@@ -55,7 +55,7 @@ func (c *Client) ofList(ctx context.Context, list client.ObjectList) (*kind, err
 	}
 	gvk, err := apiutil.GVKForObject(list, c.Scheme())
 	if err != nil {
-		return nil, nil // the list itself says what is wrong
+		return nil, nil // the list itself reports what is wrong
 	}
 	gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
 	object, err := c.Scheme().New(gvk)
@@ -65,7 +65,7 @@ func (c *Client) ofList(ctx context.Context, list client.ObjectList) (*kind, err
 	return c.of(ctx, object.(client.Object))
 }
 
-// replace puts the newest version of an object in the place of what a list shows of it.
+// replace replaces what a list shows of an object by its newest version.
 func (c *Client) replace(
 	ctx context.Context,
 	k *kind,

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Live returns a reader of the API server. What it has read, later reads of the cache do not fall behind.
+// Live returns a reader of the API server. Later reads of the cache do not fall behind what it has read.
 func (c *Client) Live() client.Reader { return liveReader{c} }
 
 type liveReader struct{ client *Client }
@@ -40,7 +40,7 @@ func (r liveReader) List(ctx context.Context, list client.ObjectList, opts ...cl
 	})
 }
 
-// note remembers an object that was read live, if the cache shows an older one.
+// note records an object that was read live, if the cache shows an older one.
 func (c *Client) note(ctx context.Context, object client.Object) {
 	k := c.known(object)
 	if k == nil {

@@ -21,7 +21,7 @@ type Manager struct {
 	client *Client
 }
 
-// Of returns a manager whose reads are fresh: itself, if they are already. More are API groups whose objects are remembered, too.
+// Of returns a manager whose reads are fresh: mgr itself, if they already are. more are additional API groups whose objects are recorded.
 func Of(mgr ctrl.Manager, more ...string) ctrl.Manager {
 	if _, fresh := mgr.GetClient().(*Client); fresh {
 		return mgr
@@ -31,8 +31,8 @@ func Of(mgr ctrl.Manager, more ...string) ctrl.Manager {
 	return m
 }
 
-// Leading does the same for a manager that may take over from another process, and whose cache contains certain namespaces; none means
-// all. Its cache makes informers by the given ones.
+// Leading is like Of, for a manager that may take over from another process, and whose cache contains certain namespaces; none means all.
+// informers must have created the cache's informers.
 func Leading(mgr ctrl.Manager, informers *Informers, namespaces []string) ctrl.Manager {
 	m := over(mgr, informers)
 	m.client.handover = &handover{elected: mgr.Elected(), namespaces: namespaces}

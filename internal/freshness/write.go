@@ -77,8 +77,8 @@ type patched struct {
 	patch  []byte
 }
 
-// before returns what a patch changes, if the answer will tell of metadata only and the object is known in the very version that the
-// patch demands. Otherwise it returns nil, and nothing but the version is remembered.
+// before returns what a patch changes, if the response will contain only metadata and the object is known in the very version that the
+// patch requires. Otherwise it returns nil, and only the version is recorded.
 func (c *Client) before(ctx context.Context, answer client.Object, patch client.Patch) *patched {
 	if _, metadata := answer.(*metav1.PartialObjectMetadata); !metadata || patch.Type() != types.MergePatchType {
 		return nil
@@ -101,7 +101,7 @@ func (c *Client) before(ctx context.Context, answer client.Object, patch client.
 	return nil
 }
 
-// lockOf is the version that a patch demands, empty if it takes any.
+// lockOf returns the version that a patch requires, empty if it accepts any.
 func lockOf(patch []byte) string {
 	var locked metav1.PartialObjectMetadata
 	if err := json.Unmarshal(patch, &locked); err != nil {
@@ -110,7 +110,7 @@ func lockOf(patch []byte) string {
 	return locked.ResourceVersion
 }
 
-// answered remembers the answer to a write.
+// answered records the response to a write.
 func (c *Client) answered(answer client.Object, before *patched) {
 	k := c.written(answer)
 	if k == nil {
@@ -127,8 +127,8 @@ func (c *Client) answered(answer client.Object, before *patched) {
 	}
 }
 
-// entry is the object after the patch, of which the API server has sent the metadata. It is made when somebody asks for it: most
-// often the cache is faster.
+// entry returns the object after the patch, of which the API server has sent the metadata. It is created on demand: most often, the cache
+// is faster.
 func (p *patched) entry(answer *metav1.PartialObjectMetadata) entry {
 	e := entry{uid: answer.UID, version: answer.ResourceVersion, gone: vanished(answer)}
 	if p == nil || e.gone {

@@ -12,16 +12,16 @@ import (
 	"espalier.dev/internal/dial"
 )
 
-// Repository identifies a repository, however its URL was spelt. Values are comparable.
+// Repository identifies a repository, whatever the spelling of its URL. Values are comparable.
 type Repository struct {
-	// Host, in lower case, with the port if it is not the usual one.
+	// Host, in lower case, with the port unless it is the default.
 	Host string
-	// Path is how the provider calls the repository, for example "owner/name", in lower case: no provider has two repositories whose
-	// names differ only in case.
+	// Path is the provider's name for the repository, for example "owner/name", in lower case: no provider has two repositories whose names
+	// differ only in case.
 	Path string
 }
 
-// NewRepository makes names that differ only in case the same.
+// NewRepository returns the same value for names that differ only in case.
 func NewRepository(host, path string) Repository {
 	return Repository{Host: strings.ToLower(host), Path: strings.ToLower(path)}
 }
@@ -34,21 +34,21 @@ func (r Repository) String() string {
 	return r.Host + "/" + r.Path
 }
 
-// Address is the URL of a repository, taken apart.
+// Address is the parsed URL of a repository.
 type Address struct {
 	Scheme string
 	// Host with the port, if the URL has one.
 	Host string
-	// CloneURL is the URL for Git, without the name of a user.
+	// CloneURL is the URL for Git, without a user name.
 	CloneURL string
-	// Segments are the parts of the path, unescaped, without ".git" at the end. None is empty, "." or "..".
+	// Segments are the parts of the path, unescaped, without a final ".git". None is empty, "." or "..".
 	Segments []string
 }
 
 const maxURL = 2048
 
-// ParseAddress reads the field url of a pull-request strategy. The scheme is https; http is accepted only for loopback addresses,
-// and only if the rules allow to dial these, since a token would travel in the clear.
+// ParseAddress parses the field url of a pull-request strategy. The scheme is https; http is accepted only for loopback addresses, and only
+// if the rules allow dialling these, since a token would be sent unencrypted.
 func ParseAddress(text string, rules dial.Rules) (Address, error) {
 	return parseAddress(text, func(host string) bool { return rules.AllowLoopback && isLoopback(host) })
 }
@@ -59,7 +59,7 @@ func parseAddress(text string, mayBeClear func(host string) bool) (Address, erro
 	}
 	parsed, err := url.Parse(text)
 	if err != nil {
-		return Address{}, Misconfiguredf("url cannot be read as a URL: write it as https://HOST/PATH") // the cause would repeat a password
+		return Address{}, Misconfiguredf("url is not a valid URL: use https://HOST/PATH") // the cause would repeat a password
 	}
 	if complaint := complaintAbout(parsed, mayBeClear); complaint != "" {
 		return Address{}, Misconfiguredf("%s", complaint)
@@ -67,7 +67,7 @@ func parseAddress(text string, mayBeClear func(host string) bool) (Address, erro
 	segments, ok := segmentsOf(parsed)
 	if !ok {
 		return Address{}, Misconfiguredf(
-			"url has a path with an empty part, a dot as a part, or a control character: write it as the Git server shows it",
+			"url has a path with an empty part, a dot as a part, or a control character: use it as the Git server shows it",
 		)
 	}
 	parsed.User = nil
@@ -78,17 +78,17 @@ func complaintAbout(parsed *url.URL, mayBeClear func(host string) bool) string {
 	_, password := parsed.User.Password()
 	switch {
 	case password:
-		return "url contains a password: remove it and put it into the Secret that secretRef names"
+		return "url contains a password: move it to the Secret of secretRef"
 	case parsed.Scheme == "http" && !mayBeClear(parsed.Hostname()):
 		return "url begins with http://, which would send the token in the clear: use https://"
 	case parsed.Scheme != "https" && parsed.Scheme != "http":
 		return "url does not begin with https://: pull requests need the HTTPS URL of the repository, not the one for SSH"
 	case parsed.Hostname() == "":
-		return "url has no host: write it as https://HOST/PATH"
+		return "url has no host: use https://HOST/PATH"
 	case parsed.RawQuery != "" || parsed.Fragment != "":
 		return "url has a part after ? or #: remove it"
 	case strings.Trim(parsed.Path, "/") == "":
-		return "url has no path: write it as https://HOST/PATH"
+		return "url has no path: use https://HOST/PATH"
 	}
 	return ""
 }

@@ -5,42 +5,42 @@ package gitprovider
 
 import "slices"
 
-// ChecksState says how checks are doing.
+// ChecksState is the combined state of checks.
 type ChecksState string
 
 const (
-	// ChecksFailed means that one has failed, whatever the others do.
+	// ChecksFailed means that at least one has failed, whatever the state of the others.
 	ChecksFailed ChecksState = "Failed"
-	// ChecksRunning means that none has failed and one has not ended yet.
+	// ChecksRunning means that none has failed and at least one has not finished.
 	ChecksRunning ChecksState = "Running"
-	// ChecksPassed means that there are some and all have passed.
+	// ChecksPassed means that there is at least one and all have passed.
 	ChecksPassed ChecksState = "Passed"
 )
 
-// Check is what one of them says. Those that were skipped, that say neither yes nor no, or that may fail are no checks.
+// Check is the result of one check. Checks that were skipped, are neutral, or may fail do not count as checks.
 type Check struct {
 	Name  string
 	State ChecksState
 }
 
-// Checks are what others say of the head commit of a pull request: builds, tests and the like.
+// Checks are the results for the head commit of a pull request: builds, tests and the like.
 type Checks struct {
-	// State of all of them; empty if there are none, or if the credentials do not permit to see them.
+	// State of all of them; empty if there are none, or if the credentials do not permit reading them.
 	State ChecksState
 	// Commit that they belong to.
 	Commit string
-	// URL is the page for people, if the provider has one about them.
+	// URL is the page for people, if the provider has one.
 	URL string
 	// Passed, Failed and Running count them.
 	Passed, Failed, Running int
-	// FailedNames are the first MaxFailedNames of those that have failed, in the order of the alphabet, each once.
+	// FailedNames are the first MaxFailedNames failed checks, in alphabetical order, without duplicates.
 	FailedNames []string
 }
 
-// MaxFailedNames is how many checks that have failed are named.
+// MaxFailedNames is the maximum number of failed checks that are named.
 const MaxFailedNames = 5
 
-// Tally counts checks of a commit. What they are called is up to the caller.
+// Tally counts checks of a commit. The caller chooses their names.
 func Tally(commit string, all []Check) Checks {
 	checks := Checks{Commit: commit}
 	for _, one := range all {
@@ -68,10 +68,10 @@ func Tally(commit string, all []Check) Checks {
 	return checks
 }
 
-// Total is how many there are.
+// Total returns the number of checks.
 func (c Checks) Total() int { return c.Passed + c.Failed + c.Running }
 
-// Incomplete is what can be said if there may be others that were not seen: that all have passed is not known then.
+// Incomplete returns what remains certain if some checks were not seen: it is then unknown whether all have passed.
 func (c Checks) Incomplete() Checks {
 	if c.State == ChecksPassed {
 		return Checks{Commit: c.Commit}
@@ -79,7 +79,7 @@ func (c Checks) Incomplete() Checks {
 	return c
 }
 
-// Equal reports whether both say the same.
+// Equal reports whether both have the same contents.
 func (c Checks) Equal(other Checks) bool {
 	return c.State == other.State && c.Commit == other.Commit && c.URL == other.URL && c.Passed == other.Passed &&
 		c.Failed == other.Failed && c.Running == other.Running && slices.Equal(c.FailedNames, other.FailedNames)

@@ -21,17 +21,17 @@ const (
 	KeyCAFile   = "caFile"
 )
 
-// Credentials are what the Secret of a pull-request strategy holds. They print as nothing but the word "credentials".
+// Credentials are the contents of the Secret of a pull-request strategy. They print as the word "credentials" only.
 type Credentials struct {
 	// Username and Password are for Git over HTTPS.
 	Username, Password string
 	// Token is for the API of the provider.
 	Token string
-	// CA holds certificates, in PEM, that the provider's certificate may come from. If it is empty, those of the system count.
+	// CA holds the CA certificates, in PEM, to trust for the provider. If it is empty, those of the system apply.
 	CA []byte
 }
 
-// CredentialsFrom reads the data of a Secret. Blanks and line breaks around a value are dropped: nobody means them.
+// CredentialsFrom reads the data of a Secret. White space around a value is dropped, because it is never intended.
 func CredentialsFrom(data map[string][]byte) (Credentials, error) {
 	if len(bytes.TrimSpace(data[KeyToken])) == 0 {
 		return Credentials{}, Misconfiguredf("the Secret has no key %q: put the token for the API of the Git server there", KeyToken)
@@ -39,7 +39,7 @@ func CredentialsFrom(data map[string][]byte) (Credentials, error) {
 	return ReaderCredentialsFrom(data)
 }
 
-// ReaderCredentialsFrom reads the data of a Secret for somebody who only reads with Git: none of its keys has to be there.
+// ReaderCredentialsFrom reads the data of a Secret for read-only Git access: all of its keys are optional.
 func ReaderCredentialsFrom(data map[string][]byte) (Credentials, error) {
 	read := func(key string) string { return strings.TrimSpace(string(data[key])) }
 	c := Credentials{Username: read(KeyUsername), Password: read(KeyPassword), Token: read(KeyToken), CA: data[KeyCAFile]}
@@ -49,14 +49,14 @@ func ReaderCredentialsFrom(data map[string][]byte) (Credentials, error) {
 		}
 	}
 	if len(c.CA) > 0 && !x509.NewCertPool().AppendCertsFromPEM(c.CA) {
-		return Credentials{}, Misconfiguredf("the key %q of the Secret holds no certificate in PEM format", KeyCAFile)
+		return Credentials{}, Misconfiguredf("the key %q of the Secret contains no certificate in PEM format", KeyCAFile)
 	}
 	return c, nil
 }
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-// Fingerprint tells credentials apart without giving them away.
+// Fingerprint identifies credentials without revealing them.
 func (c Credentials) Fingerprint() [sha256.Size]byte {
 	h := sha256.New()
 	for _, part := range []string{c.Username, c.Password, c.Token, string(c.CA)} {
@@ -66,12 +66,12 @@ func (c Credentials) Fingerprint() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// Secrets are what no message may contain.
+// Secrets returns what no message may contain.
 func (c Credentials) Secrets() []string { return []string{c.Token, c.Password} }
 
 const printed = "credentials"
 
-// Format keeps secrets out of whatever is printed, whichever verb is used.
+// Format keeps secrets out of formatted output, whatever the verb.
 func (Credentials) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, printed) }
 
 // MarshalText keeps secrets out of JSON, YAML and structured logs.

@@ -32,7 +32,7 @@ func TestCredentialsFromASecret(t *testing.T) {
 		"an empty token": {map[string][]byte{"token": []byte("\n"), "password": []byte("canary")}, `no key "token"`},
 		"two lines":      {map[string][]byte{"token": []byte("canary\nX-Header: canary")}, `"token" of the Secret contains a line break`},
 		"a bad password": {map[string][]byte{"token": []byte("canary"), "password": []byte("canary\x00")}, `"password" of the Secret contains`},
-		"no certificate": {map[string][]byte{"token": []byte("canary"), "caFile": []byte("canary")}, `"caFile" of the Secret holds no certificate`},
+		"no certificate": {map[string][]byte{"token": []byte("canary"), "caFile": []byte("canary")}, `"caFile" of the Secret contains no certificate`},
 	} {
 		_, err := gitprovider.CredentialsFrom(c.data)
 		if gitprovider.ClassOf(err) != gitprovider.Misconfigured || !strings.Contains(err.Error(), c.part) ||

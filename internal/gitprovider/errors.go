@@ -11,36 +11,36 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// Class says what kind of trouble there was with a provider. Its text is the reason in a status.
+// Class is the kind of a provider error. Its text is the reason in a status.
 type Class string
 
 const (
-	// Unauthenticated means that the provider does not know the credentials. Nothing helps until the Secret changes.
+	// Unauthenticated means that the provider rejects the credentials. Retries are useless until the Secret changes.
 	Unauthenticated Class = "ForgeCredentialsRefused"
-	// Forbidden means that the credentials do not permit it. Nothing helps until they do, or until the Secret changes.
+	// Forbidden means that the credentials lack a right. Retries are useless until they get it, or until the Secret changes.
 	Forbidden Class = "ForgeForbidden"
-	// NotFound means that the repository or the pull request does not exist, or must not be seen with these credentials.
+	// NotFound means that the repository or the pull request does not exist, or is invisible with these credentials.
 	NotFound Class = "ForgeNotFound"
-	// Refused means that the provider understood the request and does not accept it: a branch that does not exist, for example.
+	// Refused means that the provider understood the request and rejects it, for example because a branch does not exist.
 	Refused Class = "ForgeRefused"
-	// Misconfigured means that the url, the credentials or the address are not usable, which was found out without the provider.
+	// Misconfigured means that the URL, the credentials or the address are unusable, which was detected without the provider.
 	Misconfigured Class = "ForgeMisconfigured"
 
-	// Duplicate means that there is such a pull request already. Whoever looks for it finds it.
+	// Duplicate means that such a pull request already exists and can be found.
 	Duplicate Class = "PullRequestExists"
-	// Conflict means that something else changed at the same moment; a retry sees what.
+	// Conflict means that something else changed concurrently; a retry sees the change.
 	Conflict Class = "ForgeConflict"
-	// RateLimited means that there were too many requests; RetryAfter says when there may be another.
+	// RateLimited means that there were too many requests; RetryAfter says how long to wait.
 	RateLimited Class = "ForgeRateLimited"
 	// Unavailable means that the provider could not be reached, or failed.
 	Unavailable Class = "ForgeUnavailable"
-	// Untrusted means that the certificate of the provider is not one that we trust.
+	// Untrusted means that the certificate of the provider is not trusted.
 	Untrusted Class = "ForgeUntrusted"
-	// Malformed means that the answer is not what the provider is documented to answer, or too large. Often a proxy answered instead.
+	// Malformed means that the response is not documented for the provider, or too large. Often it comes from a proxy.
 	Malformed Class = "ForgeAnswerMalformed"
 )
 
-// Permanent reports whether a retry is useless until somebody changes something: the Pipeline, its Secret, or something at the provider.
+// Permanent reports whether a retry is useless until a user changes something: the Pipeline, its Secret, or something at the provider.
 func (c Class) Permanent() bool {
 	switch c {
 	case Unauthenticated, Forbidden, NotFound, Refused, Misconfigured:
@@ -49,16 +49,16 @@ func (c Class) Permanent() bool {
 	return false
 }
 
-// Error is what went wrong with a provider. It never contains credentials.
+// Error is an error of a provider. It never contains credentials.
 type Error struct {
 	// Operation is what was attempted, for example "open a pull request".
 	Operation string
-	// Repository in which; empty if that is not known yet.
+	// Repository is the one concerned; empty if not known yet.
 	Repository string
 	Class      Class
-	// Status of the answer; zero if there was none.
+	// Status is that of the response; zero if there was none.
 	Status int
-	// RetryAfter is how long the provider wants us to wait; zero if it did not say.
+	// RetryAfter is how long the provider asks to wait; zero if it does not say.
 	RetryAfter time.Duration
 	// Message says what happened and what to do about it.
 	Message string
@@ -66,7 +66,7 @@ type Error struct {
 	Cause error
 }
 
-// Error tells what was attempted, where, and what happened.
+// Error says what was attempted, where, and what happened.
 func (e *Error) Error() string {
 	text := e.Message
 	if e.Cause != nil {
@@ -87,7 +87,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Classified returns the error with the kind that package failure knows.
+// Classified returns the error with its kind in package failure.
 func (e *Error) Classified() error {
 	details := failure.Details{Operation: e.Operation, Reason: string(e.Class)}
 	if e.Class.Permanent() {
@@ -105,7 +105,7 @@ func ClassOf(err error) Class {
 	return Unavailable
 }
 
-// RetryAfter returns how long the provider wants us to wait before the next request, or zero if it did not say.
+// RetryAfter returns how long the provider asks to wait before the next request, or zero if it does not say.
 func RetryAfter(err error) time.Duration {
 	var known *Error
 	if errors.As(err, &known) {
@@ -114,7 +114,7 @@ func RetryAfter(err error) time.Duration {
 	return 0
 }
 
-// Misconfiguredf says what is wrong with the settings of a repository.
+// Misconfiguredf returns an error about the settings of a repository.
 func Misconfiguredf(format string, args ...any) error {
 	return (&Error{Class: Misconfigured, Message: fmt.Sprintf(format, args...)}).Classified()
 }

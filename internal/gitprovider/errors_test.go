@@ -45,7 +45,7 @@ func TestErrorsSayWhatWhereAndWhy(t *testing.T) {
 	}
 }
 
-// permanence of each class, as the documentation tells it.
+// permanence of each class, as documented.
 var permanence = map[gitprovider.Class]bool{
 	gitprovider.Unauthenticated: true,
 	gitprovider.Forbidden:       true,

@@ -8,48 +8,47 @@ import (
 	"time"
 )
 
-// Provider is one repository at a Git server. Its methods may be called at the same time from several goroutines. All errors of its
-// methods carry a Class, and a kind of package failure.
+// Provider is one repository on a Git server. Its methods are safe for concurrent use. All their errors carry a Class, and a kind of
+// package failure.
 type Provider interface {
-	// Repository tells which repository it is.
+	// Repository returns the identity of the repository.
 	Repository() Repository
 
-	// Create opens a pull request. If there is already an open one with the same head and base, the error has the class
-	// Duplicate, and FindByHead returns it.
+	// Create opens a pull request. If one with the same head and base is already open, the error has the class Duplicate, and FindByHead
+	// returns that one.
 	Create(ctx context.Context, wish NewPullRequest) (PullRequest, error)
 
-	// FindByHead returns all pull requests from the branch head of this repository into its branch base, in any state, the
-	// newest first. Those from branches of the same name in forks are not among them. Their bodies are complete.
+	// FindByHead returns all pull requests from the branch head of this repository into its branch base, in any state, the newest first. Those
+	// from branches of the same name in forks are excluded. Their bodies are complete.
 	FindByHead(ctx context.Context, head, base string) ([]PullRequest, error)
 
-	// Get returns one pull request, with all that the provider tells about its end. If there is none of this number, the error has
-	// the class NotFound.
+	// Get returns one pull request, with everything that the provider reports about its end. If the number does not exist, the error has the
+	// class NotFound.
 	Get(ctx context.Context, number int64) (PullRequest, error)
 
-	// List returns what has become of the pull requests since the listing that the cursor comes from. The zero cursor begins
-	// anew. See Listing.
+	// List returns the changes to pull requests since the listing that returned the cursor. The zero cursor starts from scratch. See Listing.
 	List(ctx context.Context, since Cursor) (Listing, error)
 
-	// History is for somebody without any memory: it returns all pull requests that are open, and of the others those that were opened
-	// last, some HistoryLength of them. Bodies may be cut; see BodyCut.
+	// History is for callers without any state: it returns all open pull requests, and of the others the most recently opened ones, about
+	// HistoryLength of them. Bodies may be truncated; see BodyCut.
 	History(ctx context.Context) ([]PullRequest, error)
 
-	// Close closes a pull request without merging it, and returns it as it is afterwards. One that is not open any more is
-	// returned as it is, so look at its state: it may have been merged in the meantime.
+	// Close closes a pull request without merging it, and returns its state afterwards. One that is no longer open is returned unchanged, so
+	// check its state: it may have been merged in the meantime.
 	Close(ctx context.Context, number int64) (PullRequest, error)
 
-	// Checks returns what others say of the head commit of a pull request that is open. What the credentials do not permit to see is not
-	// known, and no error: then they are not said to have passed.
+	// Checks returns the checks of the head commit of an open pull request. Checks that the credentials do not permit reading are unknown,
+	// which is no error: then the pull request does not count as passed.
 	Checks(ctx context.Context, of PullRequest) (Checks, error)
 
-	// Comment adds a comment to the conversation of a pull request, whatever its state.
+	// Comment adds a comment to the conversation of a pull request in any state.
 	Comment(ctx context.Context, number int64, text string) error
 }
 
-// HistoryLength is how far back History goes, in pull requests of any state.
+// HistoryLength is how far back History reaches, in pull requests of any state.
 const HistoryLength = 1000
 
-// State of a pull request.
+// State is the state of a pull request.
 type State string
 
 const (
@@ -69,7 +68,7 @@ type PullRequest struct {
 	URL   string
 	State State
 	Title string
-	// Body is the description. Some providers cut it in listings; BodyCut says that they may have, and that Get returns it whole.
+	// Body is the description. Some providers truncate it in listings; BodyCut reports that they may have, and that Get returns all of it.
 	Body    string
 	BodyCut bool
 
@@ -77,44 +76,43 @@ type PullRequest struct {
 	Head string
 	// HeadCommit is the last commit of Head that the provider has seen.
 	HeadCommit string
-	// Fork says that Head is a branch of another repository.
+	// Fork reports whether Head is a branch of another repository.
 	Fork bool
-	// Base is the branch that it is to be merged into, without refs/heads/.
+	// Base is the branch to merge into, without refs/heads/.
 	Base string
 
-	// MergeCommit is the commit on the base branch that came from merging; empty unless State is Merged.
+	// MergeCommit is the commit on the base branch that resulted from the merge; empty unless State is Merged.
 	MergeCommit string
-	// ClosedBy is the login of whoever merged or closed it. Not every provider tells it, and some only by way of Get.
+	// ClosedBy is the login of the user who merged or closed it. Not every provider reports it, and some only through Get.
 	ClosedBy string
 	// ClosedTime is when it was merged or closed; zero while it is open.
 	ClosedTime time.Time
 	// CreatedTime is when it was opened.
 	CreatedTime time.Time
-	// UpdatedTime is when anything about it last changed; zero where the provider does not tell it.
+	// UpdatedTime is when anything about it last changed; zero if the provider does not report it.
 	UpdatedTime time.Time
 }
 
-// NewPullRequest is what a pull request is made of. Both branches are branches of the repository.
+// NewPullRequest describes a pull request to open. Both branches are in the repository.
 type NewPullRequest struct {
 	Head, Base, Title, Body string
 }
 
-// Cursor says what a listing has already told. It is kept by the caller, in memory, and means something only to the provider that
+// Cursor says which changes a listing has already reported. The caller keeps it, in memory, and it is meaningful only to the provider that
 // returned it.
 type Cursor struct {
-	// Tag is the entity tag of the last answer.
+	// Tag is the entity tag of the last response.
 	Tag string
-	// Since is the time of the latest change that was told, by the provider's clock.
+	// Since is the time of the latest reported change, by the provider's clock.
 	Since time.Time
 }
 
-// Listing is an answer of List. What it does not contain is unchanged, unless it is Complete.
+// Listing is the result of List. What it does not contain is unchanged, unless it is Complete.
 type Listing struct {
-	// PullRequests are those that changed, in any state; or, if Complete, all that are open, and possibly others.
+	// PullRequests are those that changed, in any state; or, if Complete, all open ones, and possibly others.
 	PullRequests []PullRequest
-	// Complete says that every open pull request is among PullRequests, so that one that is not there is not open any more: Get
-	// tells how it ended. The answer to the zero cursor is always complete; some providers cannot tell what changed, and all their
-	// listings are.
+	// Complete reports that PullRequests contains every open pull request, so that a missing one is no longer open: Get returns how it ended.
+	// The result for the zero cursor is always complete; some providers cannot list changes only, so all their listings are.
 	Complete bool
 	// Next is the cursor for the next call.
 	Next Cursor

@@ -23,7 +23,7 @@ type Missing struct {
 	Node, Dependency string
 }
 
-// InvalidError says why no graph could be built.
+// InvalidError says why a graph could not be built.
 type InvalidError struct {
 	// Unnamed are the positions of nodes without a name.
 	Unnamed []int
@@ -48,7 +48,7 @@ func (e *InvalidError) Error() string {
 	return strings.Join(problems, "; ")
 }
 
-// CycleError says that nodes depend on each other in a circle.
+// CycleError means that nodes depend on each other in a cycle.
 type CycleError struct {
 	Cycle Cycle
 }

@@ -5,7 +5,7 @@ package graph
 
 import "slices"
 
-// Node is something with a name that may depend on others.
+// Node is a named node that may depend on others.
 type Node struct {
 	Name string
 	// DependsOn are the names of the nodes that come before this one. A name may occur twice.
@@ -16,13 +16,13 @@ type Node struct {
 type Graph struct {
 	names []string
 	index map[string]int
-	// dependencies and dependants are the same edges, seen from both ends.
+	// dependencies and dependants are the same edges, from both ends.
 	dependencies [][]int
 	dependants   [][]int
 }
 
-// New builds a graph. Nodes without a name, names that occur twice and dependencies on names that do not exist are
-// terminal errors; all of them are reported at once. A cycle is no error here.
+// New builds a graph. Nodes without a name, duplicate names and dependencies on unknown names are terminal errors; all of
+// them are reported at once. A cycle is not an error here.
 func New(nodes []Node) (*Graph, error) {
 	g := &Graph{index: make(map[string]int, len(nodes))}
 	problems := &InvalidError{}
@@ -51,7 +51,7 @@ func New(nodes []Node) (*Graph, error) {
 	return g, nil
 }
 
-// connect adds the dependencies of a node and returns those that lead nowhere.
+// connect adds the dependencies of a node and returns those on unknown names.
 func (g *Graph) connect(node Node) []Missing {
 	from, ok := g.index[node.Name]
 	if !ok {
@@ -78,7 +78,7 @@ func (g *Graph) connect(node Node) []Missing {
 // Names returns the names of all nodes in the order in which they were given.
 func (g *Graph) Names() []string { return slices.Clone(g.names) }
 
-// Has reports whether there is a node of that name.
+// Has reports whether a node has the name.
 func (g *Graph) Has(name string) bool {
 	_, ok := g.index[name]
 	return ok
@@ -98,12 +98,12 @@ func (g *Graph) neighbours(name string, edges [][]int) []string {
 	return g.named(slices.Sorted(slices.Values(edges[position])))
 }
 
-// AllDependencies returns the nodes that have to come before the named one, however indirectly. The node itself is
-// among them if it is part of a cycle.
+// AllDependencies returns the nodes that must come before the named one, directly or indirectly. The node itself is among
+// them if it is part of a cycle.
 func (g *Graph) AllDependencies(name string) []string { return g.reachable(name, g.dependencies) }
 
-// AllDependants returns the nodes that have to come after the named one, however indirectly. The node itself is among
-// them if it is part of a cycle.
+// AllDependants returns the nodes that must come after the named one, directly or indirectly. The node itself is among them
+// if it is part of a cycle.
 func (g *Graph) AllDependants(name string) []string { return g.reachable(name, g.dependants) }
 
 func (g *Graph) reachable(name string, edges [][]int) []string {
@@ -126,13 +126,13 @@ func (g *Graph) reachable(name string, edges [][]int) []string {
 	return g.where(func(position int) bool { return reached[position] })
 }
 
-// Reverse returns the graph in which every dependency points the other way. Things are deleted in its order: a node
-// goes when nothing that depends on it is left.
+// Reverse returns the graph with all dependencies reversed. It is the order of deletion: a node is deleted when nothing that
+// depends on it is left.
 func (g *Graph) Reverse() *Graph {
 	return &Graph{names: g.names, index: g.index, dependencies: g.dependants, dependants: g.dependencies}
 }
 
-// where returns the names of the nodes that fulfil a condition.
+// where returns the names of the nodes that meet a condition.
 func (g *Graph) where(condition func(position int) bool) []string {
 	var result []string
 	for position, name := range g.names {

@@ -13,7 +13,7 @@ import (
 	"espalier.dev/internal/graph"
 )
 
-// nodes reads a graph from lines of the form "name: dependency dependency".
+// nodes parses a graph from lines of the form "name: dependency dependency".
 func nodes(text string) []graph.Node {
 	var result []graph.Node
 	for line := range strings.Lines(text) {

@@ -5,7 +5,7 @@ package graph
 
 import "slices"
 
-// Order returns all nodes such that each comes after everything it depends on, or a terminal CycleError.
+// Order returns all nodes, each after everything that it depends on, or a terminal CycleError.
 func (g *Graph) Order() ([]string, error) {
 	order := g.sort(nil)
 	if len(order) < len(g.names) {
@@ -14,8 +14,8 @@ func (g *Graph) Order() ([]string, error) {
 	return g.named(order), nil
 }
 
-// sort returns the nodes that have an order among themselves: all that neither are on a cycle, nor depend on one, nor
-// are excluded or depend on something excluded. The nodes come in an order that respects the dependencies.
+// sort returns the nodes that can be ordered: those that are neither on a cycle nor depend on one, and are neither excluded
+// nor depend on an excluded node. The order respects the dependencies.
 func (g *Graph) sort(excluded func(position int) bool) []int {
 	open := make([]int, len(g.names))
 	var order []int
@@ -42,7 +42,7 @@ func (g *Graph) sort(excluded func(position int) bool) []int {
 // Cycle is a list of nodes, each of which depends on the next, and the last on the first. Nil means that there is none.
 type Cycle []string
 
-// Cycle returns one of the cycles of the graph, beginning with the alphabetically first of its nodes.
+// Cycle returns one of the cycles of the graph, starting with its alphabetically first node.
 func (g *Graph) Cycle() Cycle {
 	ordered := make([]bool, len(g.names))
 	for _, position := range g.sort(nil) {
@@ -52,8 +52,8 @@ func (g *Graph) Cycle() Cycle {
 	if start < 0 {
 		return nil
 	}
-	// Whatever has no order depends on something that has none either. So the walk never ends, and what it meets twice
-	// lies on a cycle.
+	// A node without an order depends on another node without one. So the walk never ends, and a node met twice lies on a
+	// cycle.
 	met := make(map[int]int)
 	var walk []int
 	for current := start; ; {
@@ -101,7 +101,7 @@ func walkBack(cameFrom map[int]int, start, last int) []int {
 	return path
 }
 
-// cycleOf names a cycle and turns it so that the alphabetically first name leads.
+// cycleOf names the nodes of a cycle and rotates it so that the alphabetically first name comes first.
 func (g *Graph) cycleOf(positions []int) Cycle {
 	names := g.named(positions)
 	first := slices.Index(names, slices.Min(names))

@@ -3,8 +3,8 @@
 
 package graph
 
-// Progress says what has become of the nodes. A node that is in none of the sets has not been started. Names that the
-// graph does not know are ignored. Of a node in several sets, Done counts first, then Failed.
+// Progress is the state of the nodes. A node in none of the sets has not been started. Unknown names are ignored. For a node
+// in several sets, Done takes precedence, then Failed.
 type Progress struct {
 	Done    map[string]bool
 	Failed  map[string]bool
@@ -13,7 +13,7 @@ type Progress struct {
 
 func (p Progress) started(name string) bool { return p.Done[name] || p.Failed[name] || p.Running[name] }
 
-// Ready returns the nodes that can be started now: not started, and everything they depend on is done.
+// Ready returns the nodes that can be started now: not started, and with all dependencies done.
 func (g *Graph) Ready(p Progress) []string {
 	return g.where(func(position int) bool {
 		if p.started(g.names[position]) {
@@ -28,7 +28,7 @@ func (g *Graph) Ready(p Progress) []string {
 	})
 }
 
-// Blocked returns the nodes that are not started and never will be, because something that they depend on, however
+// Blocked returns the nodes that are not started and never will be, because something that they depend on, directly or
 // indirectly, failed or is part of a cycle.
 //
 // Invariant: a node is done, failed, running, ready, blocked, or waits for one that is running or ready.

@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/graph"
 )
 
-// checkLaws holds a graph against everything that must be true of every graph.
+// checkLaws checks what must be true of every graph.
 func checkLaws(t *testing.T, given []graph.Node) {
 	t.Helper()
 	g, err := graph.New(given)
@@ -42,7 +42,7 @@ func checkLaws(t *testing.T, given []graph.Node) {
 	}
 }
 
-// checkCycle makes sure that a reported cycle is one: every node depends on the next, and none occurs twice.
+// checkCycle checks that a reported cycle is one: every node depends on the next, and none occurs twice.
 func checkCycle(t *testing.T, g *graph.Graph, cycle graph.Cycle) {
 	t.Helper()
 	for i, name := range cycle {
@@ -81,8 +81,8 @@ func checkOrder(t *testing.T, given []graph.Node, order []string, sequence func(
 	}
 }
 
-// runAll starts what is ready until nothing is, and lets the nodes in failing fail. It checks that nobody runs twice or
-// before a dependency, and that whatever is left is reported as blocked, from the beginning of its hopelessness on.
+// runAll starts ready nodes until there are none, and makes the nodes in failing fail. It checks that no node runs twice or
+// before a dependency, and that every node left over is reported as blocked, as soon as it can no longer run.
 func runAll(t *testing.T, g *graph.Graph, failing map[string]bool) []string {
 	t.Helper()
 	p := graph.Progress{Done: map[string]bool{}, Failed: map[string]bool{}}
@@ -149,7 +149,8 @@ func checkClosure(t *testing.T, g *graph.Graph, name string) {
 	}
 }
 
-// randomNodes draws a graph. Sparse ones are often acyclic, dense ones hardly ever, so ordered ones are drawn as well.
+// randomNodes generates a graph. Sparse ones are often acyclic, dense ones hardly ever, so ordered ones are generated as
+// well.
 func randomNodes(random *rand.Rand) []graph.Node {
 	count := random.IntN(12)
 	ordered := random.IntN(2) == 0
@@ -213,7 +214,7 @@ func TestLawsOfAllSmallGraphs(t *testing.T) {
 	}
 }
 
-// FuzzGraph reads the bytes as pairs of nodes, the first of which depends on the second.
+// FuzzGraph interprets the bytes as pairs of nodes, the first of which depends on the second.
 func FuzzGraph(f *testing.F) {
 	f.Add([]byte{}, byte(0))
 	f.Add([]byte{0, 1, 1, 2, 2, 0}, byte(1))

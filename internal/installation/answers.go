@@ -15,11 +15,11 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// MaxAnswers is how many different calls of clusters the templates of an installation may make in a job.
+// MaxAnswers is how many different calls of clusters the templates of an installation may make per job.
 const MaxAnswers = 64
 
-// storedAnswers are the answers of clusters as they lie in a Secret. They are kept for the job that has asked: a pass that was cut off, and
-// the exports of the same job, see the same. And whoever masks errors knows them.
+// storedAnswers are the answers of clusters as stored in a Secret. They are kept for the job that requested them, so that a repeated pass,
+// and the exports of the same job, use the same answers, and so that errors can mask them.
 type storedAnswers struct {
 	Version string         `json:"version"`
 	Answers []storedAnswer `json:"answers"`
@@ -30,7 +30,7 @@ type storedAnswer struct {
 	blueprint.Answer
 }
 
-// LoadAnswers returns what clusters have answered before in the same job. It is never nil: whoever loads answers is ready to ask.
+// LoadAnswers returns what clusters have answered before in the same job. The result is never nil, so answers can be added to it.
 func LoadAnswers(in Inputs) blueprint.Answers {
 	answers := blueprint.Answers{}
 	content, found := in.Stored[dataflow.AnswersSecret(in.Installation.Name)]
@@ -44,7 +44,7 @@ func LoadAnswers(in Inputs) blueprint.Answers {
 	return answers
 }
 
-// answerWrites keeps the answers of this job.
+// answerWrites returns the writes that store the answers of this job.
 func answerWrites(in Inputs) ([]StateWrite, error) {
 	if len(in.Answers) == 0 {
 		return nil, nil
@@ -73,7 +73,7 @@ func keyOf(call blueprint.ClusterCall) string {
 	return string(text)
 }
 
-// Asks returns the call that a plan could not be made without, nil if there is none. An error says that there were too many before.
+// Asks returns the unanswered call that a plan needs, or nil if there is none. An error says that there were too many calls before.
 func Asks(in Inputs, err error) (*blueprint.Unanswered, error) {
 	var asked *blueprint.Unanswered
 	if !errors.As(err, &asked) {
@@ -81,7 +81,7 @@ func Asks(in Inputs, err error) (*blueprint.Unanswered, error) {
 	}
 	if len(in.Answers) >= MaxAnswers {
 		return nil, failure.Terminalf(failure.Details{Operation: "RenderBlueprint", Reason: "TooManyCalls"},
-			"the templates call clusters more than %d times with different arguments: call them less often", MaxAnswers)
+			"the templates call clusters with more than %d different sets of arguments: reduce the number of calls", MaxAnswers)
 	}
 	return asked, nil
 }

@@ -5,8 +5,8 @@ package installation
 
 import lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 
-// Combined is the phase of several objects together; empty if there are none. An object without a phase has not begun.
-// Phases that only jobs have count as Progressing while the job is on its way.
+// Combined returns the combined phase of several objects; empty if there are none. An object without a phase has not started. Phases that
+// only jobs have count as Progressing while the job runs.
 func Combined(phases ...lsv1alpha1.Phase) lsv1alpha1.Phase {
 	var combined lsv1alpha1.Phase
 	for _, phase := range phases {

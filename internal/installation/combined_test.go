@@ -16,7 +16,7 @@ var everyPhase = []lsv1alpha1.Phase{
 	lsv1alpha1.PhaseSucceeded, lsv1alpha1.PhaseFailed, lsv1alpha1.PhaseAborted,
 }
 
-// expected is the definition of the requirement, word by word.
+// expected implements the definition in the requirement literally.
 func expected(phases []lsv1alpha1.Phase) lsv1alpha1.Phase {
 	has := func(some ...lsv1alpha1.Phase) bool {
 		return slices.ContainsFunc(phases, func(p lsv1alpha1.Phase) bool { return slices.Contains(some, p) })
@@ -37,7 +37,7 @@ func expected(phases []lsv1alpha1.Phase) lsv1alpha1.Phase {
 	}
 }
 
-// combinations calls with all lists of up to the given length.
+// combinations calls a function with all lists up to the given length.
 func combinations(length int, call func([]lsv1alpha1.Phase)) {
 	call(nil)
 	lists := [][]lsv1alpha1.Phase{nil}
@@ -69,7 +69,7 @@ func TestCON03_CombinedPhaseOfAllLists(t *testing.T) {
 	}
 }
 
-// What a job works on is on its way, too.
+// An object that a job works on is in progress, too.
 func TestCON03_PhasesOfJobs(t *testing.T) {
 	for phase, want := range map[lsv1alpha1.Phase]lsv1alpha1.Phase{
 		lsv1alpha1.PhaseCompleting: lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseInitDelete: lsv1alpha1.PhaseProgressing,

@@ -14,14 +14,14 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// steps are the conditions that tell about single steps of a job, which older tools read.
+// steps are the conditions for single steps of a job, which older tools read.
 var steps = []lsv1alpha1.ConditionType{
 	lsv1alpha1.ConditionValidateImports, lsv1alpha1.ConditionCreateImports, lsv1alpha1.ConditionEnsureSubInstallations,
 	lsv1alpha1.ConditionEnsureExecutions, lsv1alpha1.ConditionValidateExport, lsv1alpha1.ConditionCreateExports,
 }
 
-// markSteps records which steps were done, and which one failed: errors name it as their operation. A condition that
-// stays as it was keeps its times, so that nothing has to be written.
+// markSteps records which steps were done, and which one failed: errors name it as their operation. An unchanged condition keeps its
+// times, so that no write is needed.
 func markSteps(status *lsv1alpha1.InstallationStatus, now time.Time, done []lsv1alpha1.ConditionType, err error) {
 	at := metav1.NewTime(now)
 	stamp := lsv1alpha1.Condition{ObservedGeneration: status.ObservedGeneration, LastTransitionTime: at, LastUpdateTime: at}
@@ -41,10 +41,11 @@ func markSteps(status *lsv1alpha1.InstallationStatus, now time.Time, done []lsv1
 	}
 }
 
-// maxTold bounds what is told in a message, in bytes.
+// maxTold limits the length of a message, in bytes.
 const maxTold = 1000
 
-// tell says in a status what users may not expect: what has no effect in the blueprint, and another component than the one they named.
+// tell reports in a status what users may not expect: what has no effect in the blueprint, and a component other than the one that they
+// named.
 func (p Prepared) tell(status *lsv1alpha1.InstallationStatus, now time.Time) {
 	tellIfAny(status, now, lsv1alpha1.Condition{
 		Type: lsv1alpha1.ConditionBlueprintWarnings, Reason: "NoEffect", Message: strings.Join(p.Warnings, "; "),
@@ -54,7 +55,7 @@ func (p Prepared) tell(status *lsv1alpha1.InstallationStatus, now time.Time) {
 	})
 }
 
-// tellIfAny sets a condition to True if it has a message, and else removes it.
+// tellIfAny sets a condition to True if it has a message, and otherwise removes it.
 func tellIfAny(status *lsv1alpha1.InstallationStatus, now time.Time, c lsv1alpha1.Condition) {
 	if c.Message == "" {
 		status.Conditions = slices.DeleteFunc(slices.Clone(status.Conditions), func(b lsv1alpha1.Condition) bool { return b.Type == c.Type })

@@ -10,11 +10,11 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// safetyNet stands for the time at which an installation that waits is looked at again, should the event that it waits for not
-// come. Decide puts the time in its place.
+// safetyNet stands for the interval after which a waiting installation is checked again, in case the expected event does not arrive.
+// Decide replaces it by the actual interval.
 const safetyNet time.Duration = -1
 
-// Reasons of decisions beside those of the API and of package run.
+// These are the reasons of decisions besides those of the API and of package run.
 const (
 	reasonPredecessorFailed = "PredecessorFailed"
 	reasonSubObjectGone     = "SubObjectDeleted"
@@ -24,7 +24,7 @@ const (
 	reasonDamaged           = "Damaged"
 )
 
-// Decide says what an installation does next, in the flow that it follows. It is total.
+// Decide returns what an installation does next, in the flow that it follows. It is total.
 func Decide(o Observed) Decision {
 	d := decide(o)
 	if d.RequeueAfter == safetyNet {
@@ -51,12 +51,12 @@ func stay(code, message string) Decision {
 	return Decision{Wait: true, Why: because(code, message)}
 }
 
-// rest has nothing to do.
+// rest finds nothing to do.
 func rest(why string) Decision {
 	return stay(run.ReasonIdle, why)
 }
 
-// wait waits for something that an event tells about.
+// wait waits for something that an event announces.
 func wait(code, message string) Decision {
 	return Decision{Wait: true, RequeueAfter: safetyNet, Why: because(code, message)}
 }

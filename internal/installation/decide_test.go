@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/installation"
 	"espalier.dev/internal/run"
@@ -33,6 +35,7 @@ var rules = map[string]func(o installation.Observed, d installation.Decision) bo
 	"something happens or it waits": func(_ installation.Observed, d installation.Decision) bool {
 		return d.Wait || d.Next != "" || len(d.Do) > 0
 	},
+	"a suspended root begins no job": suspendedJobs,
 	"JOB-05 a job begins only when none runs": func(o installation.Observed, d installation.Decision) bool {
 		return !o.Job.Running() || !does[installation.Grant](d)
 	},
@@ -48,13 +51,13 @@ var rules = map[string]func(o installation.Observed, d installation.Decision) bo
 			o.Job.Running()
 		return triggered || d.Next == "" && (len(d.Do) == 0 || does[installation.DropOperation](d) || o.Damaged())
 	},
-	"JOB-02 a nested installation begins only what was handed down": func(o installation.Observed, d installation.Decision) bool {
+	"JOB-02 a nested installation begins only what was passed on": func(o installation.Observed, d installation.Decision) bool {
 		return o.Root || o.Job.Running() || d.Next == ""
 	},
 	"JOB-04 nothing finishes before its children": func(o installation.Observed, d installation.Decision) bool {
 		return !d.Next.IsFinal() || !slices.ContainsFunc(all(o), func(c installation.Child) bool { return unfinished(o, c) })
 	},
-	"JOB-01 the job is stored before it is handed down": func(_ installation.Observed, d installation.Decision) bool {
+	"JOB-01 the job is stored before it is passed on": func(_ installation.Observed, d installation.Decision) bool {
 		return !does[installation.PropagateJob](d) || d.SaveFirst
 	},
 	"only the wait of a nested installation may be told late": func(o installation.Observed, d installation.Decision) bool {
@@ -127,7 +130,7 @@ func TestJOB01_JOB44_RulesHoldForEveryObservation(t *testing.T) {
 	}
 }
 
-// perform is what a faithful shell would make of an effect.
+// perform does to the facts what a correct shell does for an effect.
 func perform(o installation.Observed, effect installation.Effect) (installation.Observed, error) {
 	switch e := effect.(type) {
 	case installation.Grant:
@@ -168,7 +171,7 @@ func perform(o installation.Observed, effect installation.Effect) (installation.
 	return o, nil
 }
 
-// walk makes one pass, as the loop does, and returns the phases on the way.
+// walk makes one pass, as the loop does, and returns the phases that it goes through.
 func walk(t *testing.T, inst *lsv1alpha1.Installation, o installation.Observed) (installation.Observed, []lsv1alpha1.Phase) {
 	t.Helper()
 	way := []lsv1alpha1.Phase{o.Phase}
@@ -192,7 +195,7 @@ func walk(t *testing.T, inst *lsv1alpha1.Installation, o installation.Observed) 
 	return o, nil
 }
 
-// objectOf is an installation with the status that an observation tells of.
+// objectOf is an installation with the status that an observation describes.
 func objectOf(o installation.Observed) *lsv1alpha1.Installation {
 	inst := &lsv1alpha1.Installation{}
 	inst.Name = o.Name
@@ -204,7 +207,7 @@ func objectOf(o installation.Observed) *lsv1alpha1.Installation {
 	return inst
 }
 
-// Every pass comes to an end, and what it ends with obeys the rules about identity.
+// Every pass ends, and its result obeys the rules about identity.
 func TestJOB03_JOB28_EveryPassEndsConsistently(t *testing.T) {
 	cases := share.Of()
 	everything(func(o installation.Observed) {
@@ -229,7 +232,7 @@ func TestJOB03_JOB28_EveryPassEndsConsistently(t *testing.T) {
 	})
 }
 
-// A deletion that has failed begins again by itself once, when what was installed is to stay and those below have not been told.
+// A failed deletion restarts by itself once, if what was installed must stay and the objects below have not been told.
 func TestJOB46_JOB60_AFailedDeletionIsGivenUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		without, told, root bool
@@ -260,7 +263,7 @@ func TestJOB46_JOB60_AFailedDeletionIsGivenUp(t *testing.T) {
 	}
 }
 
-// What the blueprint no longer contains is deleted, told of the job, and gone before the job goes on, even if it is the last of it.
+// An orphan is deleted, receives the job, and is gone before the job continues, even if it is the last child.
 func TestJOB20_TheLastOrphanIsGoneBeforeTheJobGoesOn(t *testing.T) {
 	orphan := installation.Child{Kind: installation.ChildInstallation, Name: "goes", Presence: installation.Present, Deleting: true}
 	o := installation.Observed{
@@ -288,7 +291,7 @@ func TestJOB20_TheLastOrphanIsGoneBeforeTheJobGoesOn(t *testing.T) {
 	}
 }
 
-// A deletion that has failed waits for a request, which is granted a job of its own.
+// A failed deletion waits for a request, which is granted a separate job.
 func TestJOB41_AFailedDeletionIsRepeatedOnRequest(t *testing.T) {
 	o := installation.Observed{
 		Name: "i", Root: true, Phase: lsv1alpha1.PhaseDeleteFailed, Job: jobs[1], Deleting: true, DeletionAsked: true, Finalizer: true,
@@ -308,8 +311,8 @@ func TestJOB41_AFailedDeletionIsRepeatedOnRequest(t *testing.T) {
 	}
 }
 
-// A nested installation that its parent has made says that it has no job only if none comes soon: usually one does, and telling costs a
-// write.
+// A nested installation that its parent has created reports that it has no job only after a while: usually one arrives soon, and the
+// report costs a write.
 func TestJOB10_ANestedInstallationWithoutAJobSaysSoAfterAWhile(t *testing.T) {
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
@@ -323,5 +326,22 @@ func TestJOB10_ANestedInstallationWithoutAJobSaysSoAfterAWhile(t *testing.T) {
 		if d := installation.Decide(o); !d.Wait || (d.Why.Code == run.ReasonNotRequested) != c.told || (d.RequeueAfter > 0) == c.told {
 			t.Errorf("%s: %+v", name, d)
 		}
+	}
+}
+
+// What another client has removed is restored in the same pass, so it is not what an installation waits for.
+func TestWhatIsRestoredHoldsNothingUp(t *testing.T) {
+	running := run.Job{ID: "b", FinishedID: "a"}
+	whole := installation.Observed{
+		Name: "i", Parent: "root", Phase: lsv1alpha1.PhaseProgressing, Job: running, Finalizer: true, Now: noon,
+		Children: []installation.Child{{Kind: installation.ChildExecution, Name: "i", Presence: installation.Present, Job: running}},
+	}
+	marred := whole
+	marred.Finalizer, marred.LabelLost = false, true
+	if now := installation.Decide(marred); len(now.Do) != 1 || now.Do[0].String() != "restore the label" {
+		t.Errorf("it is not restored first: %+v", now)
+	}
+	if diff := cmp.Diff(installation.Decide(whole).Why, installation.DecideRestored(marred).Why); diff != "" {
+		t.Errorf("then it waits for something else (-want +got):\n%s", diff)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the diagrams into the documentation")
 
-// The diagram in the documentation is what Decide does, over all observations.
+// The diagram in the documentation shows what Decide does, over all observations.
 func TestTheDiagramShowsWhatDecideDoes(t *testing.T) {
 	d := diagram.Diagram{Page: "../../docs/jobs.md", Title: "phases of installations", Order: phases, Main: []lsv1alpha1.Phase{
 		diagram.Nowhere, lsv1alpha1.PhaseInit, lsv1alpha1.PhaseCleanupOrphaned, lsv1alpha1.PhaseObjectsCreated, lsv1alpha1.PhaseProgressing,
@@ -31,7 +31,7 @@ func TestTheDiagramShowsWhatDecideDoes(t *testing.T) {
 	d.Check(t, *update)
 }
 
-// So is the one of the continuous flow.
+// The same holds for the diagram of the continuous flow.
 func TestTheDiagramShowsWhatDecideDoesInTheContinuousFlow(t *testing.T) {
 	d := diagram.Diagram{Page: "../../docs/flows.md", Title: "phases of installations in the continuous flow", Order: everyPhase}
 	d.Main = []lsv1alpha1.Phase{
@@ -48,7 +48,7 @@ func TestTheDiagramShowsWhatDecideDoesInTheContinuousFlow(t *testing.T) {
 	d.Check(t, *update)
 }
 
-// afterExports is what is decided once the exports are written, if that is what is decided first.
+// afterExports returns the decision after the exports are written, if they are written first.
 func afterExports(o installation.Observed) installation.Decision {
 	d := installation.Decide(o)
 	if does[installation.Export](d) {
@@ -58,7 +58,7 @@ func afterExports(o installation.Observed) installation.Decision {
 	return d
 }
 
-// possible leaves out what only a hand in the status could make.
+// possible excludes what only a manual edit of the status could produce.
 func possible(o installation.Observed) bool {
 	atRest := o.Phase == "" || o.Phase.IsFinal()
 	return o.Phase != "Unheard" && (o.Job.Running() || atRest) && (o.Deleting || !o.Phase.IsDeletion())

@@ -9,9 +9,9 @@
 //
 //   - child: an object below the installation: a nested installation, or the execution.
 //   - leaving: a child that is being deleted while the installation continues, because the blueprint no longer contains it or because
-//     somebody has deleted it.
+//     another client has deleted it.
 //   - predecessor: a sibling that exports what the installation imports; successor is the reverse.
-//   - hand down: make the installation's job the current one of a child.
+//   - pass on: make the installation's job the current one of a child.
 //
 // Words of the continuous flow:
 //
@@ -27,13 +27,13 @@
 //	Init              predecessors, imports, objects of the own context, children
 //	CleanupOrphaned   leaving children are gone
 //	ObjectsCreated    everything exists
-//	Progressing       the job is handed down, all children have finished
+//	Progressing       the job is passed on, all children have finished
 //	Completing        exports, successors
 //	Succeeded
 //
 //	InitDelete        no successor is left, children are deleted
 //	TriggerDelete     everything is marked
-//	Deleting          the job is handed down, all children are gone
+//	Deleting          the job is passed on, all children are gone
 //
 // In the continuous flow it passes these:
 //

@@ -11,19 +11,20 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/decision"
+	"espalier.dev/internal/run"
 )
 
 // Decision is what an installation does next.
 type Decision = decision.Of[lsv1alpha1.Phase, Effect]
 
-// Effect is something that an installation has done to the world, in either flow. The types of this file are all there are.
+// Effect is a change that an installation requests, in either flow. This file defines all effects.
 type Effect interface {
 	fmt.Stringer
 	effect()
 }
 
 type (
-	// Announce has the status say that a job was requested. It is done by the status write alone.
+	// Announce records in the status that a job was requested. The status write does it.
 	Announce struct{}
 	// Grant replaces the request for a job by a grant, and adds the finalizer.
 	Grant struct{}
@@ -31,56 +32,55 @@ type (
 	AddFinalizer struct{}
 	// DropOperation removes the operation annotation.
 	DropOperation struct{}
-	// Fail reports an error that was found while observing, in the words of the step that it keeps from being done.
+	// Fail reports an error that was found while observing, under the name of the step that it prevents.
 	Fail struct {
 		Step string
 		Err  error
 	}
-	// Prepare carries out the plan: it writes the objects of the own context and all children, and deletes the children that are not wanted.
+	// Prepare executes the plan: it writes the objects of the installation's context and all children, and deletes unwanted children.
 	Prepare struct{ Plan *Plan }
 	// PropagateJob makes the job the current one of children.
 	PropagateJob struct{ Children []Child }
 	// Interrupt passes the interrupt on to children.
 	Interrupt struct{ Children []Child }
-	// Export writes the exports, and removes what earlier jobs have left in the own context.
+	// Export writes the exports, and removes leftovers of earlier jobs from the installation's context.
 	Export struct{ Plan *ExportPlan }
-	// Notify asks successors that are roots for a job.
+	// Notify requests jobs of successors that are roots.
 	Notify struct{ Successors []string }
-	// DeleteChildren deletes children, and tells them first whether to leave alone what they have installed.
+	// DeleteChildren deletes children, and first marks those whose installed objects stay.
 	DeleteChildren struct{ Children []Child }
-	// Tell tells children that have a job to do that the tree is to be deleted, and in which manner.
+	// Tell notifies children with an unfinished job that the tree is being deleted, and in which manner.
 	Tell struct{ Children []Child }
-	// Relabel gives a nested installation the label back that names its parent.
+	// Relabel restores the label of a nested installation that names its parent.
 	Relabel struct{ Parent string }
-	// Restore writes objects again that somebody has deleted, as the last job or update has planned them.
+	// Restore rewrites objects that another client has deleted, as the last job or update has planned them.
 	Restore struct {
 		Objects []dataflow.ObjectID
 		Plan    *Plan
 		Exports *ExportPlan
 	}
-	// CleanUp removes exports, the objects of the own context and the states of templates.
+	// CleanUp removes exports, context objects and the states of templates.
 	CleanUp struct{}
 	// RemoveFinalizer removes the finalizer.
 	RemoveFinalizer struct{}
-	// Observe has the status speak of the present generation, in which nothing but the flow is another one. The status write
-	// does it.
+	// Observe makes the status refer to the current generation, in which only the flow has changed. The status write does it.
 	Observe struct{}
 	// Ask sets the operation annotation of children, in the continuous flow.
 	Ask struct {
 		Operation lsv1alpha1.Operation
 		Children  []Child
 	}
-	// TellOfUpdate asks children what AskedByUpdate says once it is its turn, in the continuous flow. It belongs to the update: one that not
-	// all know of counts as not made.
+	// TellOfUpdate requests from children what AskedByUpdate returns when it is executed, in the continuous flow. It belongs to the update:
+	// an update that some children do not know of counts as not made.
 	TellOfUpdate struct{}
-	// Convert changes the flow of children, and nothing else about them.
+	// Convert changes the flow of children, and nothing else.
 	Convert struct {
 		Flow     lsv1alpha1.Flow
 		Children []Child
 	}
-	// LeaveFlow has the installation leave the continuous flow. The status write does it.
+	// LeaveFlow makes the installation leave the continuous flow. The status write does it.
 	LeaveFlow struct{}
-	// EnterFlow has an installation that does nothing come back to the continuous flow. The status write does it.
+	// EnterFlow returns an idle installation to the continuous flow. The status write does it.
 	EnterFlow struct{}
 )
 
@@ -103,7 +103,7 @@ func (e Fail) String() string { return cmp.Or(e.Step, "check siblings") }
 func (Prepare) String() string { return "prepare" }
 
 // String implements Effect.
-func (e PropagateJob) String() string { return "hand the job to " + names(e.Children) }
+func (e PropagateJob) String() string { return "pass the job to " + names(e.Children) }
 
 // String implements Effect.
 func (e Interrupt) String() string { return "interrupt " + names(e.Children) }
@@ -118,7 +118,7 @@ func (e Notify) String() string { return "request a job of " + strings.Join(e.Su
 func (e DeleteChildren) String() string { return "delete " + names(e.Children) }
 
 // String implements Effect.
-func (e Tell) String() string { return "tell " + names(e.Children) + " of the deletion" }
+func (e Tell) String() string { return "notify " + names(e.Children) + " of the deletion" }
 
 // String implements Effect.
 func (Relabel) String() string { return "restore the label" }
@@ -133,10 +133,10 @@ func (CleanUp) String() string { return "clean up" }
 func (RemoveFinalizer) String() string { return "remove the finalizer" }
 
 // String implements Effect.
-func (Observe) String() string { return "take note of the flow" }
+func (Observe) String() string { return "record the flow" }
 
 // String implements Effect.
-func (e Ask) String() string { return "ask " + names(e.Children) + " to " + string(e.Operation) }
+func (e Ask) String() string { return "request " + string(e.Operation) + " of " + names(e.Children) }
 
 // String implements Effect.
 func (e Convert) String() string {
@@ -144,7 +144,7 @@ func (e Convert) String() string {
 }
 
 // String implements Effect.
-func (TellOfUpdate) String() string { return "tell what is below of the update" }
+func (TellOfUpdate) String() string { return "notify what is below of the update" }
 
 // String implements Effect.
 func (LeaveFlow) String() string { return "leave the continuous flow" }
@@ -175,7 +175,24 @@ func (TellOfUpdate) effect()    {}
 func (LeaveFlow) effect()       {}
 func (EnterFlow) effect()       {}
 
-// maxNames is how many children a message names.
+// AfterMetadata returns the facts after an effect on the metadata of the installation itself. Other effects do not change them.
+func (o Observed) AfterMetadata(effect Effect) Observed {
+	switch effect.(type) {
+	case Grant:
+		o.Request, o.Finalizer = run.Request{GrantedID: o.NewJobID}, o.Finalizer || !o.Deleting
+	case AddFinalizer:
+		o.Finalizer = true
+	case DropOperation:
+		o.Interrupt, o.StrayRequest, o.Operation = false, false, ""
+	case Relabel:
+		o.LabelLost = false
+	case RemoveFinalizer:
+		o.Finalizer = false
+	}
+	return o
+}
+
+// maxNames limits how many children a message names.
 const maxNames = 5
 
 func names(children []Child) string {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// The shell executes every effect there is: one that its switches do not name would end in an error.
+// The shell executes every effect: one that its switches do not name would end in an error.
 func TestEveryEffectIsExecuted(t *testing.T) {
 	var effects, named []string
 	inspect(t, "effects.go", func(node ast.Node) {

@@ -19,36 +19,38 @@ import (
 // Snapshot is what was read about an installation and the objects around it.
 type Snapshot struct {
 	Installation *lsv1alpha1.Installation
-	// Predecessors and Successors are siblings, DependencyError is what package dataflow says of the relation between them.
+	// Predecessors and Successors are siblings; DependencyError is what package dataflow found wrong in the relation between them.
 	Predecessors, Successors []*lsv1alpha1.Installation
 	DependencyError          error
-	// Subinstallations are all nested installations that can be seen, Execution is the one of the installation's name,
-	// nil if it cannot be seen.
+	// Subinstallations are all visible nested installations; Execution is the one with the installation's name, or nil if it is not visible.
 	Subinstallations []*lsv1alpha1.Installation
 	Execution        *lsv1alpha1.Execution
-	// Gone are names of nested installations, and ExecutionGone the execution, that the API server says do not exist.
+	// Gone are the names of nested installations that do not exist according to the API server; ExecutionGone says the same of the execution.
 	Gone          []string
 	ExecutionGone bool
 	// RecordedBy is the installation that records this one as nested in it, although this one names no parent.
 	RecordedBy string
-	// Lost are objects that the installation has written and the API server says do not exist.
+	// Lost are objects that the installation has written and that do not exist according to the API server.
 	Lost []dataflow.ObjectID
 
 	// NamespaceEnds says that the namespace is being deleted.
 	NamespaceEnds bool
-	// Limits are the quotas of the namespace.
+	// Limits are the quotas of the namespace. Turn is the job's position among others, if that is known before Needs requests it.
 	Limits Limits
+	Turn   *Turn
 
-	// Imports and ExportsGone matter in the continuous flow. Imports are as they were read; nil if nobody has read them, which counts as if
-	// they had not changed. ExportsGone names objects that the installation has exported and that do not exist.
+	// Imports, ExportsGone and Context matter in the continuous flow. Imports are as they were read; nil if they were not read, which counts
+	// as unchanged. ExportsGone names objects that the installation has exported and that do not exist. Context are the objects that it has
+	// written for children, read only if a user wants it to stay as it is.
 	Imports     *ImportsRead
 	ExportsGone []string
+	Context     dataflow.Objects
 
 	NewJobID string
 	Now      time.Time
 }
 
-// NewObserved draws from what was read the facts that decisions are made on.
+// NewObserved derives the facts for decisions from what was read.
 func NewObserved(s Snapshot) Observed {
 	inst := s.Installation
 	status := &inst.Status
@@ -70,9 +72,11 @@ func NewObserved(s Snapshot) Observed {
 		DeletionAsked:    run.DeletionAsked(inst),
 		NamespaceEnds:    s.NamespaceEnds,
 		Limits:           s.Limits,
+		Turn:             s.Turn,
 		LabelLost:        inst.Labels[lsv1alpha1.EncompassedByLabel] == "" && (!root || s.RecordedBy != ""),
 		Parent:           cmp.Or(ParentOf(inst), s.RecordedBy),
 		Lost:             s.Lost,
+		Suspension:       SuspensionOf(inst),
 		Finalizer:        slices.Contains(inst.Finalizers, lsv1alpha1.Finalizer),
 		WithoutUninstall: inst.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
 		IgnoreSuccessors: inst.Annotations[lsv1alpha1.DeleteIgnoreSuccessorsAnnotation] == "true",
@@ -102,8 +106,8 @@ func NewObserved(s Snapshot) Observed {
 	return o
 }
 
-// untoldSuccessors returns the names that an earlier controller has noted at the end of a job that succeeded. Those of a
-// failed one have nothing to gain.
+// untoldSuccessors returns the names that an earlier controller has recorded at the end of a successful job. A failed job has no news for
+// its successors.
 func untoldSuccessors(status *lsv1alpha1.InstallationStatus) []string {
 	if !status.IsFinished() || status.Phase != lsv1alpha1.PhaseSucceeded {
 		return nil
@@ -115,8 +119,8 @@ func untoldSuccessors(status *lsv1alpha1.InstallationStatus) []string {
 	return names
 }
 
-// changed reports whether the spec has changed since a job took it into account. The deletion alone makes a new generation
-// too, and so does a change of the flow.
+// changed reports whether the spec has changed since a job took it into account. A deletion alone also creates a new generation, and so
+// does a change of the flow.
 func changed(inst *lsv1alpha1.Installation) bool {
 	ahead := inst.Generation - inst.Status.ObservedGeneration
 	if !inst.DeletionTimestamp.IsZero() {
@@ -125,8 +129,8 @@ func changed(inst *lsv1alpha1.Installation) bool {
 	return ahead != 0 && inst.Generation != inst.Status.ObservedGeneration && !onlyFlowChanged(inst)
 }
 
-// onlyFlowChanged reports whether the present spec differs in nothing but its flow from the one that the status speaks of,
-// although it has another generation.
+// onlyFlowChanged reports whether the current spec has a new generation, but differs only in its flow from the one that the status refers
+// to.
 func onlyFlowChanged(inst *lsv1alpha1.Installation) bool {
 	status := &inst.Status
 	return inst.Generation != status.ObservedGeneration && status.ObservedSpec != "" &&
@@ -139,27 +143,30 @@ func specMark(inst *lsv1alpha1.Installation, generation int64) string {
 	return run.SpecMark(inst.UID, generation, spec)
 }
 
-// ObserveSpec has the status speak of the present spec.
+// ObserveSpec makes the status refer to the current spec.
 func ObserveSpec(inst *lsv1alpha1.Installation) {
 	run.Observe(&inst.Status.RunStatus, inst.Generation, specMark(inst, inst.Generation))
 }
 
-// rememberSpec has a status of before it remembered the spec do so.
+// rememberSpec makes a status that does not yet record the spec do so.
 func rememberSpec(inst *lsv1alpha1.Installation) {
 	run.RememberSpec(&inst.Status.RunStatus, inst.Generation, func(generation int64) string { return specMark(inst, generation) })
 }
 
-// MayRestore reports whether an installation looks after objects that somebody has deleted. It does not while it is asked for something,
-// which must not wait for that, nor while it has a job or an update before it that writes them anyway.
+// MayRestore reports whether an installation restores objects that another client has deleted. It does not while it has a pending request,
+// which must not wait for that, nor while it has yet to start a job or an update that writes them anyway. In the continuous flow, a frozen
+// installation restores nothing, nor does a suspended root at rest.
 func MayRestore(inst *lsv1alpha1.Installation) bool {
 	status := &inst.Status
 	granted := run.ParseGrant(inst.Annotations[run.GrantAnnotation], string(inst.UID))
-	frozen := FlowOf(inst) == lsv1alpha1.FlowContinuous && inst.Annotations[lsv1alpha1.IgnoreAnnotation] == "true"
+	continuous := FlowOf(inst) == lsv1alpha1.FlowContinuous
+	frozen := continuous && inst.Annotations[lsv1alpha1.IgnoreAnnotation] == "true"
+	suspended := continuous && SuspensionOf(inst).On && status.Phase.IsCompleted()
 	switch {
 	case !inst.DeletionTimestamp.IsZero(),
 		inst.Annotations[lsv1alpha1.OperationAnnotation] != "",
 		granted != "" && granted != status.JobIDRequested,
-		frozen:
+		frozen, suspended:
 		return false
 	case status.Phase == "", status.Phase == lsv1alpha1.PhaseInit, status.Phase == lsv1alpha1.PhasePendingDependencies:
 		return false
@@ -168,11 +175,11 @@ func MayRestore(inst *lsv1alpha1.Installation) bool {
 	}
 }
 
-// IsRoot reports whether an installation is nested in no other one.
+// IsRoot reports whether an installation is not nested in another one.
 func IsRoot(inst metav1.Object) bool { return ParentOf(inst) == "" }
 
-// ParentOf returns the name of the installation that an object is nested in, nothing for a root. Its owner tells it, too, should somebody
-// have taken the label away.
+// ParentOf returns the name of the installation that an object is nested in; empty for a root. The owner identifies it even if another
+// client has removed the label.
 func ParentOf(inst metav1.Object) string {
 	if parent := inst.GetLabels()[lsv1alpha1.EncompassedByLabel]; parent != "" {
 		return parent
@@ -187,18 +194,20 @@ func ParentOf(inst metav1.Object) string {
 // installationKind is the kind that owner references name.
 const installationKind = "Installation"
 
-// Siblings draws from installations what others of their scope need to know.
+// Siblings derives from installations what others in their scope need to know.
 func Siblings(installations []*lsv1alpha1.Installation) []Sibling {
 	var result []Sibling
 	for _, inst := range installations {
 		job := run.JobOf(&inst.Status.RunStatus)
 		granted := run.ParseGrant(inst.Annotations[run.GrantAnnotation], string(inst.UID))
-		asked := inst.Annotations[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationReconcile)
+		suspended := SuspensionOf(inst).On
+		asked := inst.Annotations[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationReconcile) && !suspended
 		result = append(result, Sibling{
-			Name: inst.Name, Job: job, Phase: inst.Status.Phase, Deleting: !inst.DeletionTimestamp.IsZero(),
+			Name: inst.Name, Job: job, Phase: inst.Status.Phase, Deleting: !inst.DeletionTimestamp.IsZero(), Suspended: suspended,
 			Asked: IsRoot(inst) && (asked || granted != "" && granted != job.RequestedID), Since: timeOf(inst.Status.PhaseTransitionTime),
 			Continuous: FlowOf(inst) == lsv1alpha1.FlowContinuous, UpToDate: inst.Generation == inst.Status.ObservedGeneration,
 			Operation: lsv1alpha1.Operation(inst.Annotations[lsv1alpha1.OperationAnnotation]),
+			Frozen:    inst.Annotations[lsv1alpha1.IgnoreAnnotation] == "true" && inst.Status.Phase.IsCompleted(),
 			Root:      IsRoot(inst), Heard: inst.Annotations[HeardAnnotation], UID: string(inst.UID), Version: inst.ResourceVersion,
 		})
 	}
@@ -212,8 +221,8 @@ func timeOf(t *metav1.Time) time.Time {
 	return t.Time
 }
 
-// Children sorts what is below an installation into what it wants and what it does not. Without a list in the status,
-// all that can be seen is wanted: nobody has said otherwise.
+// Children divides what is below an installation into wanted and unwanted children. Without a list in the status, all visible ones are
+// wanted.
 func Children(s Snapshot) (wanted, leaving []Child) {
 	cache := s.Installation.Status.SubInstCache
 	seen := map[string]bool{}
@@ -285,14 +294,13 @@ func missing(kind ChildKind, name string, gone bool) Child {
 	return Child{Kind: kind, Name: name, Presence: Unseen}
 }
 
-// Defaults of spec.automaticReconcile.
+// These are the defaults of spec.automaticReconcile.
 const (
 	defaultSucceededInterval = 24 * time.Hour
 	defaultFailedInterval    = 5 * time.Minute
 )
 
-// automatic computes when the next job starts by itself. A schedule that cannot be read never starts one; admission
-// refuses it.
+// automatic computes when the next job starts by itself. An invalid schedule never starts one; admission rejects it.
 func automatic(inst *lsv1alpha1.Installation) Automatic {
 	settings, status := inst.Spec.AutomaticReconcile, &inst.Status
 	if settings == nil || !IsRoot(inst) || status.JobID == "" {
@@ -316,7 +324,7 @@ func automatic(inst *lsv1alpha1.Installation) Automatic {
 	}
 }
 
-// failures counts the automatic jobs for the present spec that followed failures without a break.
+// failures counts the consecutive automatic jobs for the current spec that followed failures.
 func failures(inst *lsv1alpha1.Installation) int32 {
 	status := inst.Status.AutomaticReconcileStatus
 	if status == nil || !status.OnFailed || status.Generation != inst.Generation {

@@ -31,16 +31,17 @@ func (o *Observed) observeContinuously(s Snapshot) {
 		o.ImportsChanged, o.ImportsMissing = changedImports(status, *read), read.Err
 		o.attempt.ImportsHash, o.attempt.Imports, o.attempt.ConfigGeneration = read.Hash, read.Versions, configGeneration(inst, *read)
 	}
+	o.Unrecorded = unrecorded(s, o.UpdateVersion())
 }
 
-// UpdateVersion is the version that an update of what is below gets.
+// UpdateVersion returns the version that an update of what is below gets.
 func (o Observed) UpdateVersion() string { return o.attempt.ConfigGeneration }
 
 // below returns all children that may exist.
 func (o Observed) below() []Child { return present(everyChild(o)) }
 
-// Busy reports whether a child must not be touched in the continuous flow. One of the job flow does nothing without a job, whatever its
-// phase is and whichever spec it has seen.
+// Busy reports whether a child must not be touched in the continuous flow. A child in the job flow does nothing without a job, whatever
+// its phase and observed spec.
 func (c Child) Busy() bool {
 	switch {
 	case c.Presence != Present:
@@ -52,7 +53,7 @@ func (c Child) Busy() bool {
 	}
 }
 
-// combined is the phase of everything below.
+// combined returns the combined phase of everything below.
 func (o Observed) combined() lsv1alpha1.Phase {
 	var phases []lsv1alpha1.Phase
 	for _, c := range o.below() {
@@ -61,7 +62,7 @@ func (o Observed) combined() lsv1alpha1.Phase {
 	return Combined(phases...)
 }
 
-// misfits are the children whose spec names another flow.
+// misfits returns the children whose spec names another flow.
 func (o Observed) misfits(flow lsv1alpha1.Flow) []Child {
 	return filter(o.below(), func(c Child) bool {
 		return c.Presence == Present && c.Flow.OrDefault() != flow

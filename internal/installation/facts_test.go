@@ -275,8 +275,8 @@ func TestJOB26_SuccessorsThatAnEarlierControllerHasNotToldAreTold(t *testing.T) 
 	}
 }
 
-// Somebody takes away what nobody should: the label and the finalizer come back, and meanwhile a nested installation is not taken for a
-// root. What somebody asks for, an interrupt for example, does not wait for objects that may not come back at once.
+// If somebody removes the label or the finalizer, it is restored, and meanwhile a nested installation does not count as a root. A request,
+// such as an interrupt, does not wait for objects that may not be restored at once.
 func TestWhatIsLostIsRestoredWhenNothingIsAskedFor(t *testing.T) {
 	in := func(phase lsv1alpha1.Phase, finished string) func(*lsv1alpha1.Installation) {
 		return func(i *lsv1alpha1.Installation) {
@@ -287,7 +287,8 @@ func TestWhatIsLostIsRestoredWhenNothingIsAskedFor(t *testing.T) {
 		return func(i *lsv1alpha1.Installation) { i.Annotations = map[string]string{name: value} }
 	}
 	continuous := func(i *lsv1alpha1.Installation) { i.Spec.Flow = lsv1alpha1.FlowContinuous }
-	atRest, atWork := in(lsv1alpha1.PhaseSucceeded, "1"), in(lsv1alpha1.PhaseProgressing, "")
+	atRest, atWork, inUpdate := in(lsv1alpha1.PhaseSucceeded, "1"), in(lsv1alpha1.PhaseProgressing, ""), in(lsv1alpha1.PhaseProgressing, "1")
+	suspended := annotated(lsv1alpha1.SuspendAnnotation, "true")
 	for name, c := range map[string]struct {
 		changes []func(*lsv1alpha1.Installation)
 		want    bool
@@ -303,6 +304,9 @@ func TestWhatIsLostIsRestoredWhenNothingIsAskedFor(t *testing.T) {
 		"before an update":         {[]func(*lsv1alpha1.Installation){in(lsv1alpha1.PhasePendingDependencies, "")}, false},
 		"never begun":              {nil, false},
 		"frozen":                   {[]func(*lsv1alpha1.Installation){atRest, continuous, annotated(lsv1alpha1.IgnoreAnnotation, "true")}, false},
+		"suspended":                {[]func(*lsv1alpha1.Installation){atRest, continuous, suspended}, false},
+		"suspended in an update":   {[]func(*lsv1alpha1.Installation){inUpdate, continuous, suspended}, true},
+		"suspended between jobs":   {[]func(*lsv1alpha1.Installation){atRest, suspended}, true},
 		"deleted":                  {[]func(*lsv1alpha1.Installation){atRest, func(i *lsv1alpha1.Installation) { i.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }}, false},
 	} {
 		if got := installation.MayRestore(named("a", c.changes...)); got != c.want {

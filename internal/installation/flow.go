@@ -15,8 +15,8 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// FlowOf tells which flow an installation follows at present. One that the continuous flow has worked on stays in it until
-// what is below has been told of the change, too.
+// FlowOf returns the flow that an installation currently follows. An installation that the continuous flow has processed stays in it until
+// the objects below also know of the change.
 func FlowOf(inst *lsv1alpha1.Installation) lsv1alpha1.Flow {
 	if inst.Status.IsFinished() && Entered(&inst.Status) {
 		return lsv1alpha1.FlowContinuous
@@ -24,15 +24,15 @@ func FlowOf(inst *lsv1alpha1.Installation) lsv1alpha1.Flow {
 	return run.FlowOf(inst.Spec.Flow, &inst.Status.RunStatus)
 }
 
-// left marks a version of which nothing but the exports is left: the installation has left the continuous flow since.
+// left marks a version of which only the exports remain: the installation has since left the continuous flow.
 const left = ".left"
 
-// Entered reports whether the continuous flow has worked on an installation that has not left it.
+// Entered reports whether the continuous flow has processed an installation that has not left it since.
 func Entered(status *lsv1alpha1.InstallationStatus) bool {
 	return status.ConfigGeneration != "" && !strings.HasSuffix(status.ConfigGeneration, left)
 }
 
-// Leave has the status say that the installation has left the continuous flow. What it exports stays as it is.
+// Leave records in the status that the installation has left the continuous flow. Its exports stay as they are.
 func Leave(status *lsv1alpha1.InstallationStatus) {
 	if Entered(status) {
 		status.ConfigGeneration += left
@@ -40,15 +40,15 @@ func Leave(status *lsv1alpha1.InstallationStatus) {
 	status.Imports = nil
 }
 
-// Enter takes back that the installation has left the continuous flow; without a version of before it has the given one.
+// Enter reverts Leave; without an earlier version, the installation gets the given one.
 func Enter(status *lsv1alpha1.InstallationStatus, version string) {
 	if status.ConfigGeneration = strings.TrimSuffix(status.ConfigGeneration, left); status.ConfigGeneration == "" {
 		status.ConfigGeneration = version
 	}
 }
 
-// ExportMark is what the objects that an installation exports carry: the version of its last update in the continuous flow
-// unless there was a job since, else its last job.
+// ExportMark returns the version that the installation's exports carry: that of its last update in the continuous flow unless there was a
+// job since, otherwise its last job.
 func ExportMark(status *lsv1alpha1.InstallationStatus) string {
 	if version := strings.TrimSuffix(status.ConfigGeneration, left); version != "" {
 		return version
@@ -59,8 +59,8 @@ func ExportMark(status *lsv1alpha1.InstallationStatus) string {
 // ConditionFlow is False while spec.flow names a flow that the installation cannot follow yet.
 const ConditionFlow lsv1alpha1.ConditionType = "FlowChange"
 
-// noteFlow says in the status of an installation, whichever flow it follows, that a change of spec.flow has no effect yet,
-// and takes that back later.
+// noteFlow records in the status of an installation, whichever flow it follows, that a change of spec.flow has no effect yet, and removes
+// that later.
 func noteFlow(inst *lsv1alpha1.Installation, now time.Time) {
 	status := &inst.Status
 	is := func(c lsv1alpha1.Condition) bool { return c.Type == ConditionFlow }
@@ -77,7 +77,7 @@ func noteFlow(inst *lsv1alpha1.Installation, now time.Time) {
 		Type: ConditionFlow, Status: lsv1alpha1.ConditionFalse, Reason: run.ReasonFlowChangeRefused,
 		LastTransitionTime: metav1.NewTime(now), LastUpdateTime: metav1.NewTime(now), ObservedGeneration: inst.Generation,
 		Message: fmt.Sprintf(
-			"spec.flow cannot become %s while the installation is on its way: it goes on in the flow %s, and the change takes effect once its phase is Succeeded, Failed or Aborted",
+			"spec.flow cannot change to %s yet: the installation finishes in flow %s first, and the change takes effect once its phase is Succeeded, Failed or Aborted",
 			chosen,
 			present,
 		),

@@ -23,7 +23,7 @@ func finishedOnce() *lsv1alpha1.Installation {
 	return inst
 }
 
-// A change of the flow alone, and back, is none that starts a job. It is noted, and that is all.
+// A change of the flow alone, and back, starts no job. It is recorded, and nothing else happens.
 func TestCON16_JOB15_AnotherFlowIsNoOtherSpec(t *testing.T) {
 	for name, test := range map[string]struct {
 		change            func(*lsv1alpha1.Installation)
@@ -53,7 +53,7 @@ func TestCON16_JOB15_AnotherFlowIsNoOtherSpec(t *testing.T) {
 	}
 }
 
-// What an installation has exported keeps its version when the flow changes, until a job exports anew.
+// The exports of an installation keep their version when the flow changes, until a job exports again.
 func TestCON16_ExportsKeepTheirVersion(t *testing.T) {
 	status := &lsv1alpha1.InstallationStatus{ConfigGeneration: "version"}
 	status.JobID, status.JobIDFinished = "job", "job"
@@ -71,7 +71,7 @@ func TestCON16_ExportsKeepTheirVersion(t *testing.T) {
 	}
 }
 
-// A job that waits is looked at again in growing intervals, should no event come.
+// A waiting job is rechecked at growing intervals, in case no event arrives.
 func TestJOB24_RechecksOfJobsGrow(t *testing.T) {
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	for since, want := range map[time.Duration]time.Duration{

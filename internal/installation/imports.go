@@ -16,18 +16,18 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// ImportsRead is what was found when the imports of an installation were read.
+// ImportsRead is the result of reading the imports of an installation.
 type ImportsRead struct {
-	// Versions tells which version of each import was found, in the order of names; Hash is a hash of all contents.
+	// Versions are the versions found for each import, sorted by name; Hash is a hash of all contents.
 	Versions []lsv1alpha1.ImportStatus
 	Hash     string
-	// Err is why the imports cannot be used, nil if they can. Then there are no versions.
+	// Err is why the imports cannot be used, nil if they can. If it is set, there are no versions.
 	Err error
 }
 
-// ForeignImports says which objects of the imports belong to an installation that does not give them to this one, nil if there are
-// none. What is in a scope was imported there by the parent or is exported by a sibling, and a global object is exported by
-// anybody; whatever else an installation has written is its own affair, and may vanish at any time. Exporters are the
+// ForeignImports returns an error that names the imported objects that belong to an installation which does not export them to this one,
+// or nil if there are none. An object in a scope was imported there by the parent or exported by a sibling, and a global object may be
+// exported by any installation; everything else that an installation has written is private, and may vanish at any time. exporters are the
 // installations that export objects of these names.
 func ForeignImports(scope dataflow.Scope, facts dataflow.Facts, exporters []*lsv1alpha1.Installation) error {
 	given := map[string]bool{}
@@ -56,7 +56,7 @@ func ForeignImports(scope dataflow.Scope, facts dataflow.Facts, exporters []*lsv
 	}
 	return &failure.Wait{
 		Reason: lsv1alpha1.ReasonWaitingForImports,
-		For:    "imports that are given to it: " + list(foreign) + ", which neither is its parent nor exports it",
+		For:    "imports that it may use: " + list(foreign) + ", which is not its parent and does not export it",
 	}
 }
 
@@ -66,8 +66,8 @@ func elsewhere(scope dataflow.Scope, name string, labels map[string]string) bool
 	return context != "" && context != scope.Context() && name != labels[lsv1alpha1.DataObjectKeyLabel]
 }
 
-// ImportVersions tells of all imports which version they have. Imports that installations export have the versions of those,
-// marks by name; all others have a hash of their content.
+// ImportVersions returns the versions of all imports. Imports that installations export have the versions of those, which marks contains
+// by name; all others have a hash of their content.
 func ImportVersions(resolved dataflow.Resolved, hashes dataflow.Hashes, marks map[string]string) []lsv1alpha1.ImportStatus {
 	var versions []lsv1alpha1.ImportStatus
 	for _, name := range slices.Sorted(maps.Keys(resolved)) {
@@ -87,8 +87,8 @@ func ImportVersions(resolved dataflow.Resolved, hashes dataflow.Hashes, marks ma
 	return versions
 }
 
-// behindSiblings names the nested installations that have yet to use what a sibling exports now. They do so by themselves, unless they are
-// aborted or frozen.
+// behindSiblings names the nested installations that do not yet use what a sibling exports now. They will do so by themselves, unless they
+// are aborted or frozen.
 func behindSiblings(subs []*lsv1alpha1.Installation) map[string]bool {
 	marks := map[string]string{}
 	for _, sub := range subs {
@@ -108,11 +108,11 @@ func behindSiblings(subs []*lsv1alpha1.Installation) map[string]bool {
 	return behind
 }
 
-// maxMark is how long a version may be to serve as the value of a label.
+// maxMark is the length of a version, short enough for the value of a label.
 const maxMark = 40
 
-// configGeneration is the version of an update: another one for each spec and each set of imports, and always the same for
-// the same, so that an update which is repeated after a crash is no new one.
+// configGeneration returns the version of an update. It differs for each spec and each set of imports, and is the same for the same ones,
+// so that an update that is repeated after a crash is not a new one.
 func configGeneration(inst *lsv1alpha1.Installation, read ImportsRead) string {
 	text := fmt.Sprintf("%s/%d/%s", inst.UID, inst.Generation, read.Hash)
 	for _, version := range read.Versions {
@@ -122,8 +122,8 @@ func configGeneration(inst *lsv1alpha1.Installation, read ImportsRead) string {
 	return hex.EncodeToString(sum[:])[:maxMark]
 }
 
-// changedImports names the imports of which the last update has used another version. The content of exports may change
-// while the version of the exporter stays; then all that can be said is that something has changed.
+// changedImports names the imports of which the last update used another version. The content of exports may change while the version of
+// the exporter stays the same; then the result only says that something has changed.
 func changedImports(status *lsv1alpha1.InstallationStatus, read ImportsRead) []string {
 	if read.Err != nil {
 		return nil

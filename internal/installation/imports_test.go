@@ -13,8 +13,8 @@ import (
 	"espalier.dev/internal/installation"
 )
 
-// An import that belongs to an installation has to be imported by the parent or exported by a sibling.
-func TestCON22_ImportsOfOthersHaveToBeGiven(t *testing.T) {
+// An import that belongs to an installation must be imported by the parent or exported by a sibling.
+func TestCON22_ImportsOfOthersMustBeGiven(t *testing.T) {
 	scope := dataflow.Scope{Namespace: "ns", Parent: "parent"}
 	exporter := func(name, parent, reference string) []*lsv1alpha1.Installation {
 		inst := &lsv1alpha1.Installation{}
@@ -25,7 +25,7 @@ func TestCON22_ImportsOfOthersHaveToBeGiven(t *testing.T) {
 	}
 	const given, notGiven = "", "belongs to installation s"
 	for name, test := range map[string]struct {
-		// The object that the reference means in the context of some parent.
+		// The object is what reference names in the context of parent; owner has written it.
 		owner, parent, reference string
 		exporters                []*lsv1alpha1.Installation
 		want                     string
@@ -63,7 +63,7 @@ func TestCON22_ImportsOfOthersHaveToBeGiven(t *testing.T) {
 	}
 }
 
-// A child that has yet to use what a sibling exports now is busy, whatever it says of itself: it will go on in a moment.
+// A child that does not yet use what a sibling exports now is busy, whatever its status says: it will continue in a moment.
 func TestCON20_AChildThatUsesOldExportsOfASiblingIsBusy(t *testing.T) {
 	look := func(change func(importer *lsv1alpha1.Installation)) installation.Observed {
 		sub := func(name, version string) *lsv1alpha1.Installation {

@@ -10,22 +10,22 @@ import (
 	"espalier.dev/internal/dataflow"
 )
 
-// Need is a fact that costs something.
+// Need is a fact that is costly to obtain.
 type Need string
 
-// What a decision may need beside what is always observed.
+// These are the facts that a decision may need in addition to those that are always observed.
 const (
-	// NeedPlan asks for Observed.Plan, NeedExports for Observed.Exporting, NeedRestored for what of them somebody has deleted.
+	// NeedPlan requests Observed.Plan, NeedExports Observed.Exporting, and NeedRestored those parts of them that another client has deleted.
 	NeedPlan     Need = "plan"
 	NeedExports  Need = "exports"
 	NeedRestored Need = "restored"
-	// NeedSuccessors asks for Observed.Successors as they are now: they may have changed while the exports were written.
+	// NeedSuccessors requests the current Observed.Successors: they may have changed while the exports were written.
 	NeedSuccessors Need = "successors"
-	// NeedTurn asks for Observed.Turn.
+	// NeedTurn requests Observed.Turn.
 	NeedTurn Need = "turn"
 )
 
-// Needs says which facts the next decision needs that were not read yet; empty if none.
+// Needs returns which facts the next decision needs that were not read yet; empty if none.
 func Needs(o Observed) Need {
 	for _, effect := range decide(o).Do {
 		switch effect.(type) {
@@ -53,7 +53,7 @@ func Needs(o Observed) Need {
 	return ""
 }
 
-// planned gives the effects of a decision the plans that they carry out. Where there is none, the reason for that is the decision.
+// planned adds the plans to the effects of a decision. If there is no plan, its error becomes the decision.
 func planned(o Observed, d Decision) Decision {
 	d.Do = slices.Clone(d.Do)
 	for i, effect := range d.Do {
@@ -75,15 +75,15 @@ func planned(o Observed, d Decision) Decision {
 	return d
 }
 
-// failing is a decision that cannot be carried out.
+// failing turns a decision that cannot be executed into one that reports why.
 func failing(d Decision, step Effect, err error) Decision {
 	d.Do = []Effect{Fail{Step: step.String(), Err: err}}
 	d.Wait, d.Why.Message = true, err.Error()
 	return d
 }
 
-// RestoresExports reports whether exports are among the objects that somebody has deleted, and the last job has made them. The continuous
-// flow sees by itself which exports are missing.
+// RestoresExports reports whether exports that the last job created are among the objects that another client has deleted. The continuous
+// flow detects missing exports by itself.
 func (o Observed) RestoresExports(inst *lsv1alpha1.Installation) bool {
 	exported := slices.ContainsFunc(o.Lost, func(id dataflow.ObjectID) bool { return slices.Contains(ExportsOf(inst), id) })
 	return exported && !o.Continuous && o.Phase == lsv1alpha1.PhaseSucceeded

@@ -13,11 +13,11 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// HeardAnnotation remembers, on a root installation, of which job each of its predecessors has last told it. A
-// predecessor that repeats itself after a crash finds its job there and asks for nothing.
+// HeardAnnotation records, on a root installation, the last job that each of its predecessors announced. A predecessor that repeats itself
+// after a crash finds its job there and requests nothing.
 const HeardAnnotation = "espalier.dev/heard-of"
 
-// Hear adds the job of a predecessor to what an installation has heard, and reports whether it is news.
+// Hear adds the job of a predecessor to what an installation has heard, and reports whether it is new.
 func Hear(heard, predecessor, job string) (now string, news bool) {
 	entries := strings.FieldsFunc(heard, func(r rune) bool { return r == ',' })
 	entry := predecessor + "=" + job
@@ -30,18 +30,25 @@ func Hear(heard, predecessor, job string) (now string, news bool) {
 	return strings.Join(entries, ","), true
 }
 
-// Notice asks a successor to look at its imports: by the operation annotation, and by what it shall have heard, if that is not empty.
+// Notice asks a successor to check its imports: by the operation annotation, and by the new value of HeardAnnotation, if that is not
+// empty.
 type Notice struct {
 	Name, UID, Version string
 	Heard              string
 }
 
-// Notices says whom of its successors an installation asks to look at their imports. A job asks for a job; an update asks those of the
-// continuous flow to reconcile. It is an error if one has to be asked that is asked for something else.
+// updatesOnResume reports whether a suspended sibling checks its imports anyway once it is resumed. No further request can be made until
+// then. In the job flow, the operation has no effect, and the sibling must hear of the job.
+func (s Sibling) updatesOnResume() bool {
+	return s.Suspended && s.Continuous && s.Operation == lsv1alpha1.OperationForceReconcile
+}
+
+// Notices returns which of its successors an installation asks to check their imports. A job requests a job; an update requests a
+// reconcile from those in the continuous flow. If a successor that must be asked has another pending operation, that is an error.
 func (o Observed) Notices(run dataflow.Run, names []string) ([]Notice, error) {
 	var notices []Notice
 	for _, s := range o.Successors {
-		if !slices.Contains(names, s.Name) {
+		if !slices.Contains(names, s.Name) || s.updatesOnResume() {
 			continue
 		}
 		notice := Notice{Name: s.Name, UID: s.UID, Version: s.Version}
@@ -55,7 +62,7 @@ func (o Observed) Notices(run dataflow.Run, names []string) ([]Notice, error) {
 				return nil, &failure.Wait{Reason: "WaitingForOperation", For: fmt.Sprintf("operation %s of installation %s", s.Operation, s.Name)}
 			}
 			notice.Heard = heard
-		case !s.Continuous, s.Phase == lsv1alpha1.PhaseAborted: // its parent asks it, or somebody wants it to stay as it is
+		case !s.Continuous, s.Phase == lsv1alpha1.PhaseAborted: // its parent asks it, or a user wants it to stay as it is
 			continue
 		case s.Operation != "":
 			continue

@@ -12,57 +12,57 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// Observed is everything that a decision about an installation depends on.
+// Observed contains everything that a decision about an installation depends on.
 type Observed struct {
 	Name string
 	// Root is set unless the installation is nested in another one.
 	Root bool
-	// Continuous is set if the installation follows the continuous flow, else it follows jobs.
+	// Continuous is set if the installation follows the continuous flow; otherwise, it follows the job flow.
 	Continuous bool
 
 	Phase   lsv1alpha1.Phase
 	Job     run.Job
 	Request run.Request
-	// Announced is set unless the status tells of the end of a job that could be taken for the end of a requested one.
+	// Announced is set unless the status shows the end of a job that could be mistaken for the end of a requested one.
 	Announced bool
-	// Interrupt is set while the operation annotation asks for an interrupt.
+	// Interrupt is set while the operation annotation requests an interrupt.
 	Interrupt bool
-	// StrayRequest is set while a nested installation is asked for a job.
+	// StrayRequest is set while a job is requested of a nested installation.
 	StrayRequest bool
 
-	// Created is when the installation was created; ByHand says that no installation has done that.
+	// Created is when the installation was created; ByHand says that it was not created by another installation.
 	Created time.Time
 	ByHand  bool
 
 	Deleting bool
-	// DeletionAsked is set once the deletion of this installation was asked for, or of one above it.
+	// DeletionAsked is set once the deletion of this installation, or of one above it, was requested.
 	DeletionAsked bool
 	// NamespaceEnds is set once the namespace is being deleted: nothing can be created in it any more.
 	NamespaceEnds bool
 	Finalizer     bool
-	// LabelLost is set if a nested installation has lost the label that names its parent, and Parent is the name: the owner tells it, or, if
-	// somebody has taken that away too, the status of the parent. In the latter case the other facts are those of a root.
+	// LabelLost is set if a nested installation has lost the label that names its parent. Parent is that name, from the owner or, if another
+	// client has removed that too, from the status of the parent. In the latter case, the other facts are those of a root.
 	LabelLost bool
 	Parent    string
-	// Lost are objects that the last job or update has written and somebody has deleted.
+	// Lost are objects that the last job or update has written and another client has deleted.
 	Lost []dataflow.ObjectID
-	// WithoutUninstall and IgnoreSuccessors are what the annotations of those names ask for.
+	// Suspension is what the annotations say about new runs.
+	Suspension Suspension
+	// WithoutUninstall and IgnoreSuccessors are set by the annotations of those names.
 	WithoutUninstall bool
 	IgnoreSuccessors bool
 
-	// Changed says that the spec has changed since a job last took it into account; IfChanged that this alone asks for a
-	// new job.
+	// Changed says that the spec has changed since a job last took it into account; IfChanged that this alone requests a new job.
 	Changed   bool
 	IfChanged bool
-	// FlowOnly says that the spec has another generation than the status speaks of, and differs in nothing but its flow.
+	// FlowOnly says that the spec has another generation than the one that the status refers to, and differs only in its flow.
 	FlowOnly bool
-	// Automatic is the next job that starts by itself, zero if there is none. Scheduled says that the spec asks for such
-	// jobs.
+	// Automatic is the next job that starts by itself, zero if there is none. Scheduled says that the spec requests such jobs.
 	Automatic Automatic
 	Scheduled bool
 
-	// DependencyError is why the installation can never get its imports or give its exports, nil if it can: installations that
-	// wait for each other, or export the same.
+	// DependencyError is why the installation can never get its imports or provide its exports, or nil: installations that wait for each
+	// other, or export the same.
 	DependencyError error
 	Predecessors    []Sibling
 	Successors      []Sibling
@@ -72,96 +72,102 @@ type Observed struct {
 	// Orphaned are children that the blueprint no longer contains.
 	Orphaned []Child
 
-	// Limits are the quotas of the namespace, as far as the next phase may depend on them. Turn is where the job stands among others; nil
-	// unless Needs has asked for it.
+	// Limits are the quotas of the namespace, as far as the next phase may depend on them. Turn is the job's position among others; nil
+	// unless Needs has requested it.
 	Limits Limits
 	Turn   *Turn
 
-	// Plan is what the blueprint asks for, Exporting what is exported; nil unless Needs has asked for it. Below are the objects that the plan
-	// starts from.
+	// Plan is what the blueprint requires, Exporting what is exported; nil unless Needs has requested them. Below are the objects that the
+	// plan starts from.
 	Plan      *Plan
 	Exporting *ExportPlan
 	Below     Below
-	// Prepared is what the effect Prepare came to, in the pass in which it was executed.
+	// Prepared is the result of the effect Prepare, in the pass in which it was executed.
 	Prepared *Prepared
-	// ExportsWritten is set once this pass has written the exports, SuccessorsRead once it has looked at its successors again, to ask them
-	// for something.
+	// ExportsWritten is set once this pass has written the exports, SuccessorsRead once it has reread its successors in order to notify them.
 	ExportsWritten, SuccessorsRead bool
-	// Done are the steps that effects have done since the last decision was settled.
+	// Done are the steps that effects have completed since the last decision was settled.
 	Done []lsv1alpha1.ConditionType
 
-	// NewJobID is an ID for a job that begins in this pass without a grant.
+	// NewJobID is an ID for a job that starts in this pass without a grant.
 	NewJobID string
-	// Since is when the present phase began.
+	// Since is when the current phase started.
 	Since time.Time
 	Now   time.Time
 
-	// What follows is known in the continuous flow only.
+	// The facts below are known in the continuous flow only.
 
 	// Chosen is the flow that the spec names.
 	Chosen lsv1alpha1.Flow
-	// Operation is what the annotation asks for.
+	// Operation is the pending operation from the annotation.
 	Operation lsv1alpha1.Operation
 	// Ignored is set if the annotation freezes the installation.
 	Ignored bool
-	// Own is set if the completed phase is the installation's own.
+	// Own is set if the completed phase was determined by the installation itself.
 	Own bool
 	// Entered is set once the continuous flow has updated what is below.
 	Entered bool
-	// ImportsChanged names imports of which the last update has used another version, ImportsMissing says why they cannot
-	// be used at all.
+	// ImportsChanged names imports of which the last update used another version; ImportsMissing says why imports cannot be used at all.
 	ImportsChanged []string
 	ImportsMissing error
-	// ExportsGone names what the installation has exported and somebody has deleted.
+	// ExportsGone names what the installation has exported and another client has deleted.
 	ExportsGone []string
-	// Stuck names the nested installations that only wait for what has ended badly beside them.
+	// Stuck names the nested installations that only wait for siblings that failed or were aborted.
 	Stuck map[string]bool
-	// UsedHash is a hash of the imports that the last update has used.
+	// Unrecorded is the version of an update that has written something below and that the status does not record; empty if there is none.
+	Unrecorded string
+	// UsedHash is a hash of the imports that the last update used.
 	UsedHash string
 	// Updated is set once this pass has updated what is below, Exported once it has completed with its exports.
 	Updated, Exported bool
-	// Moved is set once this pass has done something, or has come to another phase, that its status write has to tell at once.
+	// Moved is set once this pass has done something, or has reached another phase, that its status write must report at once.
 	Moved bool
-	// attempt is what the status remembers of an update of this pass that fails for good.
+	// attempt is what the status records of an update of this pass that fails permanently.
 	attempt Prepared
 }
 
-// Automatic is a job that starts on time.
+// Automatic is a job that starts at a certain time.
 type Automatic struct {
-	// Due is when; zero means never.
+	// Due is when it starts; zero means never.
 	Due time.Time
-	// AfterFailure says that the last job has failed; Count how many jobs were started because of that.
+	// AfterFailure says that the last job has failed; Count is how many jobs were started because of that.
 	AfterFailure bool
 	Count        int32
 }
 
-// Sibling is another installation of the same scope.
+// Sibling is another installation in the same scope.
 type Sibling struct {
 	Name     string
 	Job      run.Job
 	Phase    lsv1alpha1.Phase
 	Deleting bool
-	// Asked is set while a job of it is requested or granted and has not begun.
+	// Asked is set while a job of it is requested or granted and has not started. A job of a Suspended sibling that is only requested does
+	// not count: it will start some day, and be announced then.
 	Asked bool
-	Since time.Time
+	// Suspended says that the sibling rests because a user has suspended it. Its exports are as valid as its phase says.
+	Suspended bool
+	Since     time.Time
 
-	// Continuous, UpToDate and Operation matter in the continuous flow: whether the sibling follows it, whether its status
-	// speaks of its present spec, and what its annotation asks for.
+	// Continuous, UpToDate and Operation matter in the continuous flow: whether the sibling follows it, whether its status refers to its
+	// current spec, and its pending operation.
 	Continuous bool
 	UpToDate   bool
 	Operation  lsv1alpha1.Operation
 
-	// Root, Heard, UID and Version matter when a successor is asked to look at its imports: what it has heard of its predecessors, and which
+	// Frozen says that the annotation ignore keeps the sibling as it is.
+	Frozen bool
+
+	// Root, Heard, UID and Version matter when a successor is asked to check its imports: what it has heard of its predecessors, and which
 	// object the request is for.
 	Root         bool
 	Heard        string
 	UID, Version string
 }
 
-// ChildKind tells nested installations from executions.
+// ChildKind distinguishes nested installations from executions.
 type ChildKind string
 
-// Kinds of children.
+// These are the kinds of children.
 const (
 	ChildInstallation ChildKind = "installation"
 	ChildExecution    ChildKind = "execution"
@@ -170,8 +176,8 @@ const (
 // Presence says what is known about the existence of a child.
 type Presence string
 
-// What can be known about the existence of a child. Unseen is one whose name is known and that the cache does not show:
-// it may have been created a moment ago. Gone is one that the API server says does not exist.
+// An Unseen child is one whose name is known and that the cache does not show: it may have been created a moment ago. A Gone child does
+// not exist according to the API server.
 const (
 	Present Presence = "present"
 	Unseen  Presence = "unseen"
@@ -181,43 +187,43 @@ const (
 // Child is an object below the installation.
 type Child struct {
 	Kind ChildKind
-	// Name is that of the object.
+	// Name is the name of the object.
 	Name     string
 	Presence Presence
 	Job      run.Job
 	Phase    lsv1alpha1.Phase
 	Deleting bool
-	// DeletionAsked says that the child knows that the tree is to be deleted.
+	// DeletionAsked says that the child knows that the tree is being deleted.
 	DeletionAsked bool
-	// WithoutUninstall says that the child knows that what it has installed shall stay.
+	// WithoutUninstall says that the child knows that what it has installed stays.
 	WithoutUninstall bool
-	// Problem is what the child says went wrong.
+	// Problem is what the child reports as its error.
 	Problem string
-	// Flow, UpToDate and Operation matter in the continuous flow: what the child's spec says of the flow, whether its
-	// status speaks of its present spec, and what its annotation asks for.
+	// Flow, UpToDate and Operation matter in the continuous flow: the flow in the child's spec, whether its status refers to its current
+	// spec, and its pending operation.
 	Flow      lsv1alpha1.Flow
 	UpToDate  bool
 	Operation lsv1alpha1.Operation
-	// UID and Version identify the child as it was read, so that a write to it can be refused if it has changed.
+	// UID and Version identify the child as it was read, so that a write to it is rejected if it has changed.
 	UID, Version string
 }
 
 // String names the child in messages.
 func (c Child) String() string { return string(c.Kind) + " " + c.Name }
 
-// has reports whether the job was handed to the child.
+// has reports whether the job was passed to the child.
 func (c Child) has(job string) bool { return c.Presence == Present && c.Job.ID == job }
 
 // finished reports whether the child has finished the job.
 func (c Child) finished(job string) bool { return c.has(job) && !c.Job.Running() }
 
-// Prepared is what the effect Prepare came to.
+// Prepared is the result of the effect Prepare.
 type Prepared struct {
 	Generation  int64
 	ImportsHash string
 	// BlueprintRevision is where a blueprint from OCI or Git was found.
 	BlueprintRevision string
-	// Imports and ConfigGeneration are the versions that the continuous flow remembers.
+	// Imports and ConfigGeneration are the versions that the continuous flow records.
 	Imports          []lsv1alpha1.ImportStatus
 	ConfigGeneration string
 
@@ -225,7 +231,7 @@ type Prepared struct {
 	ExecutionRef *lsv1alpha1.ObjectReference
 	// Warnings are what has no effect in the blueprint, and in the Context.
 	Warnings []string
-	// Overwritten is what overwrites have made of the component that the spec names, empty if nothing.
+	// Overwritten says how overwrites have changed the component that the spec names, empty if they have not.
 	Overwritten string
 }
 
@@ -242,7 +248,7 @@ func (o Observed) With(child Child, change func(*Child)) Observed {
 	return o
 }
 
-// MarkDeleted is what is known of a child that was just deleted. Its version is not: the event about it brings that.
+// MarkDeleted sets what is known of a child that was just deleted, except its version: the event about the deletion delivers that.
 func MarkDeleted(c *Child) {
 	c.Deleting, c.DeletionAsked, c.Presence = true, true, Unseen
 }

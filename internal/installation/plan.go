@@ -15,24 +15,24 @@ import (
 	"espalier.dev/internal/dataflow"
 )
 
-// Inputs are the facts that cost something: the blueprint with all that its objects depend on, and the objects that exist. They are read
-// only when Needs says so.
+// Inputs are the costly facts: the blueprint with everything that its objects depend on, and the existing objects. They are read only when
+// Needs requests them.
 type Inputs struct {
 	blueprint.Input
-	// Run is what the objects are written for, Hasher makes the hashes of imports.
+	// Run is what the objects are written for; Hasher hashes imports.
 	Run    dataflow.Run
 	Hasher dataflow.Hasher
-	// Marks are the versions of what predecessors export, by the names of these.
+	// Marks are the versions of the predecessors' exports, by the names of the predecessors.
 	Marks map[string]string
 	// Stored are the Secrets with the states of templates.
 	Stored map[string]map[string][]byte
 	// Context are the objects that the installation has written.
 	Context dataflow.Objects
-	// Ignored is what has no effect outside of the blueprint, in words for the user.
+	// Ignored is what has no effect outside the blueprint, in words for the user.
 	Ignored []string
 	// Below is what exists below the installation.
 	Below Below
-	// Err is why not all of it could be found out.
+	// Err is why some of the facts could not be obtained.
 	Err error
 }
 
@@ -42,67 +42,68 @@ type Below struct {
 	Execution        *lsv1alpha1.Execution
 }
 
-// owner is who writes context objects.
+// owner returns the owner of the context objects.
 func (in Inputs) owner() dataflow.Owner {
 	inst := in.Installation
 	return dataflow.Owner{Namespace: inst.Namespace, Name: inst.Name, UID: inst.UID, JobID: in.Run.Version}
 }
 
-// Plan is what an installation wants to be written, and what it does not want any more.
+// Plan is what an installation wants to write, and what it no longer wants.
 type Plan struct {
 	// Err is why there is no plan.
 	Err error
 	Run dataflow.Run
-	// States are the contents of Secrets with states of templates that differ from what is stored.
+	// States are the contents of those Secrets with template states that differ from what is stored.
 	States []StateWrite
 	// Context are the objects that children import.
 	Context ContextWrites
 	Subs    []SubWrite
-	// Execution is the wanted one and Existing the present one; each is nil if there is none.
+	// Execution contains the wanted execution and the existing one, if any; nil if none is wanted.
 	Execution *ExecutionWrite
-	// OrphanedSubs and OrphanedExecution exist and are not wanted.
+	// OrphanedSubs and OrphanedExecution exist and are no longer wanted.
 	OrphanedSubs      []*lsv1alpha1.Installation
 	OrphanedExecution *lsv1alpha1.Execution
-	// Prepared is what the status remembers of the plan once it is carried out; Steps are those that were done then.
+	// Prepared is what the status records of the plan once it is executed; Steps are the steps that are done then.
 	Prepared Prepared
 	Steps    []lsv1alpha1.ConditionType
-	// Generates is set if templates have made values that are not stored.
+	// Generates is set if templates have generated values that are not stored.
 	Generates bool
 }
 
-// StateWrite is the content that a Secret shall have.
+// StateWrite is the wanted content of a Secret.
 type StateWrite struct {
 	Name string
 	Data map[string][]byte
-	// Exists says that there is a Secret of the name, with another content.
+	// Exists says that a Secret of the name exists, with different content.
 	Exists bool
 }
 
-// SubWrite is a nested installation as it shall be, and as it is.
+// SubWrite is a nested installation, as wanted and as it exists.
 type SubWrite struct {
 	// Name is that in the blueprint.
 	Name             string
 	Wanted, Existing *lsv1alpha1.Installation
 }
 
-// ExecutionWrite is an execution as it shall be, and as it is.
+// ExecutionWrite is an execution, as wanted and as it exists.
 type ExecutionWrite struct {
 	Wanted, Existing *lsv1alpha1.Execution
 }
 
-// ContextWrites are context objects as they shall be, and as they are.
+// ContextWrites are context objects, as wanted and as they exist.
 type ContextWrites struct {
 	DataObjects []DataObjectWrite
 	Targets     []TargetWrite
 }
 
-// DataObjectWrite is a DataObject as it shall be, and as it is.
+// DataObjectWrite is a DataObject, as wanted and as it exists.
 type DataObjectWrite struct{ Wanted, Existing *lsv1alpha1.DataObject }
 
-// TargetWrite is a Target as it shall be, and as it is.
+// TargetWrite is a Target, as wanted and as it exists.
 type TargetWrite struct{ Wanted, Existing *lsv1alpha1.Target }
 
-// NewPlan makes the plan of an installation. It reads nothing but what templates ask of components, whose contents never change.
+// NewPlan creates the plan of an installation. It reads nothing except what templates request from components, whose contents never
+// change.
 func NewPlan(engine *blueprint.Engine, in Inputs) *Plan {
 	plan := &Plan{Run: in.Run}
 	plan.Err = plan.fill(engine, in)
@@ -135,7 +136,7 @@ func (p *Plan) fill(engine *blueprint.Engine, in Inputs) error {
 	return nil
 }
 
-// prepared is what the status remembers.
+// prepared returns what the status records.
 func prepared(in Inputs, out *blueprint.Output, p *Plan) Prepared {
 	inst := in.Installation
 	hashes := in.Hasher.Hash(out.Resolved)
@@ -166,7 +167,7 @@ func prepared(in Inputs, out *blueprint.Output, p *Plan) Prepared {
 	return result
 }
 
-// stepsOf returns which steps a plan does, as far as there is anything to do.
+// stepsOf returns the steps of a plan that have anything to do.
 func stepsOf(inst *lsv1alpha1.Installation, out *blueprint.Output) []lsv1alpha1.ConditionType {
 	var done []lsv1alpha1.ConditionType
 	if len(inst.Spec.Imports.Data)+len(inst.Spec.Imports.Targets) > 0 {
@@ -215,7 +216,7 @@ func (p *Plan) addSubs(in Inputs, out *blueprint.Output) {
 	}
 }
 
-// SubObject is the object of a nested installation, with a seal if the signature of the one above was checked.
+// SubObject returns the object of a nested installation, with a seal if the signature of the installation above was checked.
 func SubObject(in Inputs, sub *blueprint.Subinstallation) *lsv1alpha1.Installation {
 	object := sub.Object(in.Installation)
 	object.Spec.Flow = in.Run.Flow
@@ -229,8 +230,8 @@ func SubObject(in Inputs, sub *blueprint.Subinstallation) *lsv1alpha1.Installati
 	return object
 }
 
-// existingSub finds the object of a nested installation: by what the status remembers, by the annotation, or by the
-// name that a new one gets.
+// existingSub finds the object of a nested installation: by the name that the status records, by the name that a new one gets, or by the
+// annotation.
 func existingSub(
 	inst *lsv1alpha1.Installation,
 	existing []*lsv1alpha1.Installation,
@@ -258,7 +259,7 @@ func existingSub(
 	return nil
 }
 
-// own makes an installation the owner of a child, and has the child stay until its own controller lets it go.
+// own makes an installation the owner of a child, and adds the finalizer that keeps the child until its own controller releases it.
 func own(inst *lsv1alpha1.Installation, child metav1.Object) {
 	yes := true
 	child.SetOwnerReferences([]metav1.OwnerReference{{
@@ -268,7 +269,7 @@ func own(inst *lsv1alpha1.Installation, child metav1.Object) {
 	child.SetFinalizers([]string{lsv1alpha1.Finalizer})
 }
 
-// writesOf finds what exists of context objects.
+// writesOf pairs wanted context objects with the existing ones.
 func writesOf(wanted, existing dataflow.Objects) ContextWrites {
 	var writes ContextWrites
 	for _, object := range wanted.DataObjects {
@@ -291,7 +292,7 @@ func named[T any, P interface {
 	return objects[i]
 }
 
-// stateWrites are the states of templates that differ from what is stored.
+// stateWrites returns the states of templates that differ from what is stored.
 func stateWrites(in Inputs, states blueprint.States) ([]StateWrite, error) {
 	secrets, err := states.Secrets(in.Installation.Name)
 	if err != nil {
@@ -310,7 +311,7 @@ func stateWrites(in Inputs, states blueprint.States) ([]StateWrite, error) {
 	return writes, nil
 }
 
-// Stage are writes of a plan that do not depend on each other.
+// Stage contains the writes of a plan that do not depend on each other.
 type Stage struct {
 	States    []StateWrite
 	Context   ContextWrites
@@ -318,10 +319,10 @@ type Stage struct {
 	Execution *ExecutionWrite
 }
 
-// Stages returns the writes of a plan in the order in which they are to be made. In the continuous flow, whatever was written when
-// the plan is cut short must be able to come to an end by itself, because nothing is written again before it has: so what children import
-// comes before them, and a nested installation after those that it imports from. What templates keep comes first of all: a value that was
-// generated has to be stored before anybody can use it.
+// Stages returns the writes of a plan in execution order. In the continuous flow, whatever was written before the plan was interrupted
+// must be able to finish by itself, because nothing is written again before it has: so the imports of children come before the children,
+// and a nested installation comes after those that it imports from. The states of templates come first of all: a generated value must be
+// stored before anybody can use it.
 func (p *Plan) Stages() []Stage {
 	stages := []Stage{{States: p.States}}
 	if p.Run.Flow != lsv1alpha1.FlowContinuous {
@@ -334,7 +335,8 @@ func (p *Plan) Stages() []Stage {
 	return append(stages, Stage{Execution: p.Execution})
 }
 
-// generations puts nested installations behind those that they import from. Those of a cycle, which another check refuses, come last.
+// generations sorts nested installations so that each comes after those that it imports from. Those of a cycle, which another check
+// rejects, come last.
 func generations(subs []SubWrite) [][]SubWrite {
 	var all [][]SubWrite
 	for left := slices.Clone(subs); len(left) > 0; {
@@ -361,7 +363,7 @@ func generations(subs []SubWrite) [][]SubWrite {
 	return all
 }
 
-// Carried returns the facts once the plan has been carried out: its wanted objects are then as the API server has them.
+// Carried returns the facts after the execution of the plan: its wanted objects are then as the API server has them.
 func (p *Plan) Carried(inst *lsv1alpha1.Installation, o Observed) Observed {
 	done := p.Prepared
 	o.Prepared, o.Done, o.Plan = &done, p.Steps, nil
@@ -379,7 +381,7 @@ func (p *Plan) Carried(inst *lsv1alpha1.Installation, o Observed) Observed {
 	}
 	o.Children, o.Orphaned = Children(s)
 	for _, c := range o.Orphaned {
-		// One that was deleted before, by a pass that was cut off, causes no event any more.
+		// A child that was deleted before, by an interrupted pass, causes no further event.
 		if !c.Deleting {
 			o = o.With(c, MarkDeleted)
 		}

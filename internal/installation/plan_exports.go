@@ -16,14 +16,14 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// ExportInputs are what exports are made of, and the objects of their names that exist.
+// ExportInputs are the inputs of exports, and the existing objects of their names.
 type ExportInputs struct {
 	Inputs
 	Values   blueprint.ExportValues
 	Existing dataflow.Objects
 }
 
-// ExportPlan is what an installation exports, and what it has left in its own context from earlier runs.
+// ExportPlan is what an installation exports, and the leftovers of earlier runs in its context.
 type ExportPlan struct {
 	// Err is why there is no plan.
 	Err     error
@@ -31,15 +31,15 @@ type ExportPlan struct {
 	Exports ContextWrites
 	// Leftovers are context objects of earlier runs.
 	Leftovers dataflow.Objects
-	// Steps are those that are done once the plan is carried out.
+	// Steps are those that are done once the plan is executed.
 	Steps []lsv1alpha1.ConditionType
-	// Generates is set if templates have made values that are not stored.
+	// Generates is set if templates have generated values that are not stored.
 	Generates bool
-	// Warnings name values that the blueprint does not declare, and declared ones that are missing though nobody asks for them.
+	// Warnings name values that the blueprint does not declare, and declared ones that are missing but not required.
 	Warnings []string
 }
 
-// NewExportPlan makes the plan of the exports.
+// NewExportPlan creates the plan of the exports.
 func NewExportPlan(engine *blueprint.Engine, in ExportInputs) *ExportPlan {
 	plan := &ExportPlan{}
 	plan.Err = plan.fill(engine, in)
@@ -80,15 +80,15 @@ func Exports(inst *lsv1alpha1.Installation) bool {
 	return len(inst.Spec.Exports.Data)+len(inst.Spec.Exports.Targets) > 0
 }
 
-// ImportsChanged compares the imports with those that the job began with, and returns what is wrong if they differ. Of a job that an
-// earlier controller began it is not known which they were.
+// ImportsChanged compares the imports with those that the job started with, and returns an error if they differ. For a job that an earlier
+// controller started, the initial imports are unknown.
 func ImportsChanged(in Inputs) error {
 	resolved, err := dataflow.Resolve(in.Scope, in.Installation.Spec.Imports, in.Facts)
 	if err != nil {
-		return importsChanged(fmt.Errorf("an import has changed during the job: %w", err))
+		return importsChanged(fmt.Errorf("an import changed during the job: %w", err))
 	}
 	if began := in.Installation.Status.ImportsHash; dataflow.IsHash(began) && in.Hasher.Hash(resolved).All != began {
-		return importsChanged(errors.New("the imports were changed during the job, so the exports would not belong to them; request a new job"))
+		return importsChanged(errors.New("the imports changed during the job, so the exports would not match them; start a new job"))
 	}
 	return nil
 }
@@ -97,8 +97,8 @@ func importsChanged(err error) error {
 	return failure.NewTerminal(failure.Details{Operation: string(lsv1alpha1.ConditionCreateExports), Reason: "ImportsChanged"}, err)
 }
 
-// leftovers are the context objects of an installation that are of another run than the present one, and are not about to be exported: the
-// spec or the blueprint no longer has them.
+// leftovers returns the context objects of an installation that belong to another run than the current one, and are not about to be
+// exported: the spec or the blueprint no longer contains them.
 func leftovers(in ExportInputs) dataflow.Objects {
 	exported := ExportsOf(in.Installation)
 	stays := func(kind dataflow.ObjectKind, object metav1.Object) bool {
@@ -115,7 +115,7 @@ func leftovers(in ExportInputs) dataflow.Objects {
 	}
 }
 
-// ownersOf tells who owns the objects that the exports are going to be.
+// ownersOf returns the owners of the objects that the exports will replace.
 func ownersOf(objects dataflow.Objects) dataflow.Existing {
 	owners := dataflow.Existing{}
 	for _, object := range objects.DataObjects {

@@ -17,8 +17,8 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// A crash after any write of the continuous flow leaves children that can come to an end: a nested installation whose imports were not
-// written yet would wait for its parent, and the parent for it.
+// A crash after any write of the continuous flow leaves children that can finish: a nested installation whose imports were not written yet
+// would wait for its parent, and the parent for it.
 func TestWhatIsImportedIsWrittenFirst(t *testing.T) {
 	sub := func(name string, imports, exports string) installation.SubWrite {
 		object := &lsv1alpha1.Installation{}
@@ -47,7 +47,7 @@ func TestWhatIsImportedIsWrittenFirst(t *testing.T) {
 	}
 	for flow, want := range map[lsv1alpha1.Flow][][]string{
 		lsv1alpha1.FlowContinuous: {{"state"}, {"target"}, {"root"}, {"flower"}, {"fruit"}, {"egg", "hen"}, {"execution"}},
-		// The job flow goes on after a crash, whatever its children do.
+		// The job flow continues after a crash, whatever its children do.
 		lsv1alpha1.FlowJob: {{"state"}, {"target", "fruit", "flower", "root", "egg", "hen", "execution"}},
 	} {
 		plan.Run = dataflow.Run{Flow: flow}
@@ -78,7 +78,7 @@ func stagesOf(plan *installation.Plan) [][]string {
 	return all
 }
 
-// The blueprint and its imports are read when a decision depends on them, and not before: they cost requests.
+// The blueprint and its imports are read when a decision depends on them, and not before: that costs requests.
 func TestCostlyFactsAreReadWhenTheyAreNeeded(t *testing.T) {
 	job := run.Job{ID: "job", FinishedID: "before"}
 	at := func(phase lsv1alpha1.Phase, change ...func(*installation.Observed)) installation.Observed {
@@ -113,7 +113,7 @@ func TestCostlyFactsAreReadWhenTheyAreNeeded(t *testing.T) {
 	}
 }
 
-// Why there is no plan is the reason of the decision, so that whoever asks is told the same as the status says.
+// If there is no plan, the decision has the same reason as the status.
 func TestWithoutAPlanTheReasonIsTheDecision(t *testing.T) {
 	missing := errors.New("import x is missing")
 	o := installation.Observed{

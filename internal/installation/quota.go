@@ -18,10 +18,10 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// Quota is something of which a namespace may have only so much.
+// Quota is a kind of resource that is limited per namespace.
 type Quota string
 
-// All quotas.
+// These are all quotas.
 const (
 	QuotaInstallations  Quota = "installations"
 	QuotaDeployItems    Quota = "deploy-items"
@@ -31,13 +31,13 @@ const (
 
 var quotas = []Quota{QuotaInstallations, QuotaDeployItems, QuotaRenderedBytes, QuotaConcurrentJobs}
 
-// QuotaAnnotations is the prefix of the annotations by which a Namespace has quotas of its own.
+// QuotaAnnotations is the prefix of the annotations that set the quotas of a Namespace.
 const QuotaAnnotations = "quota.espalier.dev/"
 
-// Unlimited as a quota means that there is none.
+// Unlimited is the value of a quota without a limit.
 const Unlimited = "unlimited"
 
-// ReasonQuotaExceeded is the reason of a job that fails because its namespace may not have as much as it needs.
+// ReasonQuotaExceeded is the reason of a job that fails because it needs more than its namespace may have.
 const ReasonQuotaExceeded = "QuotaExceeded"
 
 // Limits are the quotas of a namespace. Zero means that there is none.
@@ -56,14 +56,13 @@ func (l *Limits) of(quota Quota) *int64 {
 	}
 }
 
-// Counts reports whether objects have to be counted, Measures whether their contents have to be looked at for that.
+// Counts reports whether objects must be counted.
 func (l Limits) Counts() bool { return l.Installations > 0 || l.Measures() }
 
 // Measures reports whether the contents of objects matter.
 func (l Limits) Measures() bool { return l.DeployItems > 0 || l.RenderedBytes > 0 }
 
-// Overridden returns the limits with those in their place that the annotations of a Namespace name, and what is wrong with annotations
-// that have no effect.
+// Overridden returns the limits after applying the annotations of a Namespace, and what is wrong with annotations that have no effect.
 func (l Limits) Overridden(namespace string, annotations map[string]string) (limits Limits, problems []string) {
 	for _, name := range slices.Sorted(maps.Keys(annotations)) {
 		word, ours := strings.CutPrefix(name, QuotaAnnotations)
@@ -72,13 +71,13 @@ func (l Limits) Overridden(namespace string, annotations map[string]string) (lim
 		}
 		quota := Quota(word)
 		if !slices.Contains(quotas, quota) {
-			problems = append(problems, fmt.Sprintf("annotation %s of namespace %s has no effect: the quotas are %s",
+			problems = append(problems, fmt.Sprintf("annotation %s of namespace %s has no effect: valid quotas are %s",
 				shortened(name, maxQuoted), namespace, listQuotas()))
 			continue
 		}
 		limit, err := ParseLimit(quota, annotations[name])
 		if err != nil {
-			problems = append(problems, fmt.Sprintf("annotation %s of namespace %s is %q and has no effect, so the quota is %s: %v",
+			problems = append(problems, fmt.Sprintf("annotation %s of namespace %s has the invalid value %q, so the quota is %s: %v",
 				name, namespace, shortened(annotations[name], maxQuoted), told(quota, *l.of(quota)), err))
 			continue
 		}
@@ -87,7 +86,7 @@ func (l Limits) Overridden(namespace string, annotations map[string]string) (lim
 	return l, problems
 }
 
-// maxQuoted is how many characters of something wrong are quoted.
+// maxQuoted limits how many characters of an invalid value are quoted.
 const maxQuoted = 60
 
 func listQuotas() string {
@@ -98,7 +97,7 @@ func listQuotas() string {
 	return strings.Join(words, ", ")
 }
 
-// ParseLimit reads a quota: a number of at least 1, for bytes also with a suffix as in 64Mi, or unlimited, which is zero.
+// ParseLimit parses a quota: a number of at least 1, for bytes also with a suffix as in 64Mi, or unlimited, which is zero.
 func ParseLimit(quota Quota, text string) (int64, error) {
 	if text == Unlimited {
 		return 0, nil
@@ -106,18 +105,18 @@ func ParseLimit(quota Quota, text string) (int64, error) {
 	if quota == QuotaRenderedBytes {
 		bytes, err := resource.ParseQuantity(text)
 		if err != nil || bytes.Value() < 1 {
-			return 0, fmt.Errorf("write a number of bytes of at least 1, such as 64Mi, or %s", Unlimited)
+			return 0, fmt.Errorf("use a number of bytes of at least 1, such as 64Mi, or %s", Unlimited)
 		}
 		return bytes.Value(), nil
 	}
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || number < 1 {
-		return 0, fmt.Errorf("write a number of at least 1, or %s", Unlimited)
+		return 0, fmt.Errorf("use a number of at least 1, or %s", Unlimited)
 	}
 	return number, nil
 }
 
-// told writes an amount for people.
+// told formats an amount for people.
 func told(quota Quota, amount int64) string {
 	switch {
 	case amount == 0:
@@ -134,7 +133,7 @@ type Piece struct {
 	Kind        ChildKind
 	Name        string
 	DeployItems int64
-	// Bytes is what templates have rendered of it, as JSON.
+	// Bytes is the size of the rendered part, as JSON.
 	Bytes int64
 }
 
@@ -143,7 +142,7 @@ func PieceOfExecution(e *lsv1alpha1.Execution) Piece {
 	piece := Piece{Kind: ChildExecution, Name: e.Name}
 	items, err := e.Spec.Items()
 	if err != nil {
-		// Nobody can make deploy items of it.
+		// Invalid data: no deploy items can be created from it.
 		piece.Bytes = int64(len(e.Spec.DeployItemsCompressed))
 		return piece
 	}
@@ -151,7 +150,7 @@ func PieceOfExecution(e *lsv1alpha1.Execution) Piece {
 	return piece
 }
 
-// PieceOfInstallation measures an installation. The spec of a root was written by somebody, and not rendered.
+// PieceOfInstallation measures an installation. The spec of a root was written by a user, and not rendered.
 func PieceOfInstallation(inst *lsv1alpha1.Installation) Piece {
 	piece := Piece{Kind: ChildInstallation, Name: inst.Name}
 	if !IsRoot(inst) {
@@ -168,7 +167,7 @@ func size(value any) int64 {
 	return int64(len(text))
 }
 
-// Pieces are the objects that a plan has written.
+// Pieces returns the objects that a plan writes.
 func (p *Plan) Pieces() []Piece {
 	var pieces []Piece
 	for _, sub := range p.Subs {
@@ -180,7 +179,7 @@ func (p *Plan) Pieces() []Piece {
 	return pieces
 }
 
-// drops are the objects that a plan has deleted.
+// drops returns the objects that a plan deletes.
 func (p *Plan) drops() []Piece {
 	var pieces []Piece
 	for _, orphan := range p.OrphanedSubs {
@@ -192,18 +191,19 @@ func (p *Plan) drops() []Piece {
 	return pieces
 }
 
-// Stock is what a namespace has and may have when an installation makes its plan.
+// Stock is what a namespace has and may have when an installation creates its plan.
 type Stock struct {
 	Namespace string
 	Limits    Limits
-	// There are the objects that exist, Coming those that others are about to write.
+	// There are the existing objects, Coming those that others are about to write.
 	There, Coming []Piece
-	// Place is which installation of the namespace this one is, counted by age, if it is a root that has nothing below it yet; else zero.
+	// Place is the position of this installation among those of the namespace, counted by age, if it is a root with nothing below it yet;
+	// otherwise zero.
 	Place int64
 }
 
-// Refuse says which quota a plan exceeds, nil if none. A plan is refused as a whole, before any of its objects is written. One that needs
-// no more than there is goes on: a quota that is lowered takes nothing away.
+// Refuse returns an error for the quota that a plan exceeds, or nil. A plan is rejected as a whole, before any of its objects is written.
+// A plan that needs no more than already exists continues: lowering a quota removes nothing.
 func (s Stock) Refuse(p *Plan) error {
 	if limit := s.Limits.Installations; limit > 0 && s.Place > limit {
 		return exceeded(QuotaInstallations, fmt.Sprintf(
@@ -224,7 +224,7 @@ func (s Stock) Refuse(p *Plan) error {
 	return nil
 }
 
-// nounOf names what a quota counts.
+// nounOf returns the noun for what a quota counts.
 func nounOf(quota Quota) string {
 	switch quota {
 	case QuotaDeployItems:
@@ -249,7 +249,7 @@ func exceeded(quota Quota, what string) error {
 // is reports whether two pieces are the same object.
 func (p Piece) is(other Piece) bool { return p.Kind == other.Kind && p.Name == other.Name }
 
-// usage adds up pieces. Of an object that is in several lists the last one counts.
+// usage adds up pieces. If an object is in several lists, the last one counts.
 func usage(lists ...[]Piece) Limits {
 	type object struct {
 		kind ChildKind
@@ -272,8 +272,8 @@ func usage(lists ...[]Piece) Limits {
 	return sum
 }
 
-// PlaceOf says which installation of its namespace one is, counted by age, if it is a root that has nothing below it yet; else zero: what
-// has been installed once is not taken back.
+// PlaceOf returns the position of an installation in its namespace, counted by age, if it is a root with nothing below it yet; otherwise
+// zero: what has been installed once is not revoked.
 func PlaceOf(inst *lsv1alpha1.Installation, all []*lsv1alpha1.Installation) int64 {
 	if !IsRoot(inst) || inst.Status.SubInstCache != nil || inst.Status.ExecutionReference != nil {
 		return 0

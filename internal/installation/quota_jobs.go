@@ -15,18 +15,18 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// A quota of concurrent jobs lets only so many jobs of root installations be under way in a namespace. Nobody keeps an account of them:
-// the statuses say which jobs have begun to install, and which ones wait for their turn. So nothing has to be returned after a crash.
+// A quota of concurrent jobs limits how many jobs of root installations run in a namespace. No separate account of them exists: the
+// statuses show which jobs have started to install, and which ones wait for their turn. So nothing must be returned after a crash.
 //
-// A job takes its place after everything else that it waits for in phase Init, and has it from the next phase on until its end. So a job
-// never waits, in its place, for another one that has none. Deletions need no place and take none away.
+// A job takes its place after everything else that it waits for in phase Init, and keeps it from the next phase until its end. So a job
+// that has a place never waits for one that has none. Deletions need no place and take none.
 
-// JobStage is how far a job is, as far as others have to wait for it.
+// JobStage is the progress of a job, as far as others must wait for it.
 type JobStage int
 
-// Stages of jobs.
+// These are the stages of jobs.
 const (
-	// JobPreparing is a job that waits for something of its own, or is about to begin.
+	// JobPreparing is a job that waits for its own prerequisites, or is about to start.
 	JobPreparing JobStage = iota
 	// JobQueued is a job that waits for others.
 	JobQueued
@@ -34,7 +34,7 @@ const (
 	JobBegun
 )
 
-// RootJob is a job of a root installation that has not ended.
+// RootJob is an unfinished job of a root installation.
 type RootJob struct {
 	Name, ID  string
 	Requested time.Time
@@ -59,7 +59,7 @@ func RootJobOf(inst *lsv1alpha1.Installation) (RootJob, bool) {
 	return job, true
 }
 
-// requestedAt is when a job was requested, as precisely as the API server remembers it.
+// requestedAt returns when a job was requested, as precisely as the API server stores it.
 func requestedAt(status *lsv1alpha1.InstallationStatus) time.Time {
 	if status.TransitionTimes != nil && status.TransitionTimes.TriggerTime != nil {
 		return status.TransitionTimes.TriggerTime.Truncate(time.Second)
@@ -73,20 +73,20 @@ func isQueued(status *lsv1alpha1.InstallationStatus) bool {
 	})
 }
 
-// compare orders jobs by when they were requested.
+// compare orders jobs by request time.
 func (j RootJob) compare(other RootJob) int {
 	return cmp.Or(j.Requested.Compare(other.Requested), strings.Compare(j.Name, other.Name))
 }
 
-// Turn is where a job stands among the others of its namespace.
+// Turn is the position of a job among the others of its namespace.
 type Turn struct {
 	Namespace string
 	Limit     int64
-	// Running have begun. Earlier wait like this one and were requested before it.
+	// Running is the number of started jobs, Earlier the number of waiting ones that were requested before this one.
 	Running, Earlier int64
 }
 
-// TurnOf says where a job stands among others. The list may contain the job itself.
+// TurnOf returns the position of a job among others. The list may contain the job itself.
 func TurnOf(namespace string, limit int64, job RootJob, jobs []RootJob) Turn {
 	turn := Turn{Namespace: namespace, Limit: limit}
 	for _, other := range jobs {
@@ -101,10 +101,10 @@ func TurnOf(namespace string, limit int64, job RootJob, jobs []RootJob) Turn {
 	return turn
 }
 
-// Open reports whether the job may begin.
+// Open reports whether the job may start.
 func (t Turn) Open() bool { return t.Limit == 0 || t.Running+t.Earlier < t.Limit }
 
-// NextJobs returns the names of the jobs that may begin now, of those that wait for others.
+// NextJobs returns the names of the waiting jobs that may start now.
 func NextJobs(limit int64, jobs []RootJob) []string {
 	var waiting []RootJob
 	turn := Turn{Limit: limit}
@@ -126,8 +126,8 @@ func NextJobs(limit int64, jobs []RootJob) []string {
 	return next
 }
 
-// awaitTurn waits for other jobs. How many they are is told as of when the job last looked: to tell each of them of every step would cost
-// a write for each.
+// awaitTurn waits for other jobs. Their number is as of when the job last checked: to notify each waiting job of every step would cost a
+// write for each.
 func awaitTurn(t Turn) Decision {
 	others := "1 other job"
 	if n := t.Running + t.Earlier; n != 1 {
@@ -143,22 +143,22 @@ const jobQuotaTold = "quota of concurrent jobs is "
 
 var jobQuota = regexp.MustCompile(regexp.QuoteMeta(jobQuotaTold) + `(\d+)$`)
 
-// ToldJobQuota returns the quota of concurrent jobs that a status says an installation waits for, zero if it says nothing of the kind.
-// Who asks why a job waits need not be able to read flags of controllers and annotations of Namespaces.
+// ToldJobQuota returns the quota of concurrent jobs that an installation waits for according to its status, or zero. A user who asks why a
+// job waits need not be able to read flags of controllers and annotations of Namespaces.
 func ToldJobQuota(status *lsv1alpha1.RunStatus) int64 {
 	for _, c := range status.Conditions {
 		if c.Type != lsv1alpha1.ConditionReady || c.Reason != lsv1alpha1.ReasonWaitingForJobs {
 			continue
 		}
 		if found := jobQuota.FindStringSubmatch(c.Message); found != nil {
-			limit, _ := strconv.ParseInt(found[1], 10, 64) // It cannot be read if it is too large, and is no limit then.
+			limit, _ := strconv.ParseInt(found[1], 10, 64) // A number that is too large to parse is no limit.
 			return limit
 		}
 	}
 	return 0
 }
 
-// needsTurn reports whether a job has to find out whether it may begin.
+// needsTurn reports whether a job must find out whether it may start.
 func (o Observed) needsTurn() bool {
 	return o.Limits.ConcurrentJobs > 0 && o.Turn == nil && o.Root && !o.Continuous && o.Phase == lsv1alpha1.PhaseInit
 }

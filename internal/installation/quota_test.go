@@ -18,7 +18,7 @@ import (
 	"espalier.dev/internal/installation"
 )
 
-func TestANamespaceMayHaveQuotasOfItsOwn(t *testing.T) {
+func TestANamespaceMayHaveItsOwnQuotas(t *testing.T) {
 	flags := installation.Limits{Installations: 1, DeployItems: 2, RenderedBytes: 3 << 10, ConcurrentJobs: 4}
 	for annotation, c := range map[string]struct {
 		value   string
@@ -29,7 +29,7 @@ func TestANamespaceMayHaveQuotasOfItsOwn(t *testing.T) {
 		"quota.espalier.dev/deploy-items":      {value: "unlimited", change: func(l *installation.Limits) { l.DeployItems = 0 }},
 		"quota.espalier.dev/rendered-bytes":    {value: "64Mi", change: func(l *installation.Limits) { l.RenderedBytes = 64 << 20 }},
 		"quota.espalier.dev/concurrent-jobs":   {value: "9", change: func(l *installation.Limits) { l.ConcurrentJobs = 9 }},
-		"quota.espalier.dev/installation":      {value: "50", problem: "the quotas are installations, deploy-items, rendered-bytes, concurrent"},
+		"quota.espalier.dev/installation":      {value: "50", problem: "valid quotas are installations, deploy-items, rendered-bytes, concurrent"},
 		"quota.espalier.dev/jobs":              {value: "50", problem: "annotation quota.espalier.dev/jobs of namespace shop has no effect"},
 		"example.com/installations":            {value: "50"},
 		"quota.espalier.dev.evil/deploy-items": {value: "50"},
@@ -51,7 +51,7 @@ func TestATypoInAQuotaIsToldAndHasNoEffect(t *testing.T) {
 			flags := installation.Limits{Installations: 7, ConcurrentJobs: 8}
 			got, problems := flags.Overridden("shop", map[string]string{installation.QuotaAnnotations + name: value})
 			if got != flags || len(problems) != 1 || len(problems[0]) > 300 ||
-				!strings.Contains(problems[0], "so the quota is "+told+": write a number of at least 1, or unlimited") {
+				!strings.Contains(problems[0], "so the quota is "+told+": use a number of at least 1, or unlimited") {
 				t.Errorf("%s=%q: %+v, %q", name, value, got, problems)
 			}
 		}
@@ -59,13 +59,13 @@ func TestATypoInAQuotaIsToldAndHasNoEffect(t *testing.T) {
 	for _, value := range []string{"0", "-1Mi", "64MB!", "much"} {
 		flags := installation.Limits{RenderedBytes: 2 << 20}
 		got, problems := flags.Overridden("shop", map[string]string{installation.QuotaAnnotations + "rendered-bytes": value})
-		if got != flags || len(problems) != 1 || !strings.Contains(problems[0], "so the quota is 2Mi: write a number of bytes") {
+		if got != flags || len(problems) != 1 || !strings.Contains(problems[0], "so the quota is 2Mi: use a number of bytes") {
 			t.Errorf("rendered-bytes=%q: %+v, %q", value, got, problems)
 		}
 	}
 }
 
-// everyQueue calls each for all jobs of a namespace that up to four roots can have, and all limits that make a difference.
+// everyQueue calls each with all jobs that up to four roots of a namespace can have, and all limits that make a difference.
 func everyQueue(each func(limit int64, jobs []installation.RootJob)) {
 	var add func(jobs []installation.RootJob)
 	add = func(jobs []installation.RootJob) {
@@ -127,8 +127,8 @@ func TestJobsBeginInTheOrderOfTheirRequestsAndNeverTooMany(t *testing.T) {
 	}
 }
 
-// What a job waits for, it may end: a job is interrupted, deleted or refused whether or not it is its turn, and those of a deletion and of
-// nested installations know of no turn.
+// A quota does not keep a waiting job from ending: a job is interrupted, deleted or rejected whether or not it is its turn, and jobs that
+// delete and jobs of nested installations need no turn.
 func TestAQuotaHoldsUpNothingButTheBeginningOfAJob(t *testing.T) {
 	closed := installation.Turn{Namespace: "n", Limit: 2, Running: 2}
 	differ := 0
@@ -175,7 +175,7 @@ func TestATurnIsAskedForOnlyIfThereIsAQuota(t *testing.T) {
 	}
 }
 
-// The status of a job that waits says which quota it waits for, and that it waits.
+// The status of a waiting job says which quota it waits for, and that it waits.
 func TestWhatWaitsIsSeenInItsStatus(t *testing.T) {
 	inst := named("i", func(i *lsv1alpha1.Installation) {
 		i.Status.RunStatus = lsv1alpha1.RunStatus{Phase: lsv1alpha1.PhaseInit, JobID: job, JobIDFinished: older}
@@ -218,7 +218,7 @@ func TestWhatWaitsIsSeenInItsStatus(t *testing.T) {
 	}
 }
 
-// subs, executions and planOf build plans out of sizes.
+// subOf and executionOf build the parts of plans.
 func subOf(name string) *lsv1alpha1.Installation {
 	return named(name, func(i *lsv1alpha1.Installation) { i.Labels = map[string]string{lsv1alpha1.EncompassedByLabel: "root"} })
 }
@@ -233,8 +233,8 @@ func executionOf(items int) *lsv1alpha1.Execution {
 	return e
 }
 
-// Every plan of up to three nested installations and three deploy items, beside every stock, is accepted if and only if the namespace has
-// room for all of it, or it needs no more than there is.
+// Every plan of up to three nested installations and three deploy items, with every stock, is accepted if and only if the namespace has
+// room for all of it, or it needs no more than already exists.
 func TestAPlanIsRefusedAsAWholeIfTheNamespaceHasNoRoomForIt(t *testing.T) {
 	seen := 0
 	for n := range 3 * 4 * 4 * 4 * 4 * 4 {
@@ -302,7 +302,7 @@ func TestARefusalSaysHowMuchThereIsAndWhomToAsk(t *testing.T) {
 	}
 }
 
-// Compression saves no quota.
+// Compression does not circumvent a quota.
 func TestDeployItemsAreMeasuredAsTheyWereRendered(t *testing.T) {
 	plain, packed := executionOf(3000), executionOf(0)
 	if err := packed.Spec.SetItems(plain.Spec.DeployItems); err != nil || packed.Spec.DeployItemsCompressed == "" {
@@ -313,7 +313,7 @@ func TestDeployItemsAreMeasuredAsTheyWereRendered(t *testing.T) {
 	}
 }
 
-// If users create more roots than they may, the first ones go on.
+// If users create more roots than the quota permits, the first ones continue.
 func TestTheNewestInstallationsAreBeyondAQuota(t *testing.T) {
 	at := func(name string, second int) *lsv1alpha1.Installation {
 		return named(name, func(i *lsv1alpha1.Installation) {

@@ -15,10 +15,12 @@ import (
 // decideContinuously decides in the continuous flow.
 func decideContinuously(o Observed) Decision {
 	switch {
-	case o.Ignored && o.Phase.IsCompleted():
-		return stay(run.ReasonIgnored, "annotation "+lsv1alpha1.IgnoreAnnotation+" freezes it")
+	case o.Frozen():
+		return stay(run.ReasonIgnored, "frozen by annotation "+lsv1alpha1.IgnoreAnnotation)
+	case o.keepsStill():
+		return keepStill(o)
 	case !o.Deleting && !o.Finalizer:
-		return Decision{Do: []Effect{AddFinalizer{}}, Wait: true, Why: because(run.ReasonHeld, "the finalizer comes before everything else")}
+		return Decision{Do: []Effect{AddFinalizer{}}, Wait: true, Why: because(run.ReasonHeld, "adding the finalizer first")}
 	case o.leaves():
 		return leave(o)
 	case o.Updated && !o.Deleting:
@@ -32,8 +34,11 @@ func decideContinuously(o Observed) Decision {
 	}
 }
 
-// proceed decides about an installation that is to be there.
+// proceed decides about an installation that is not being deleted.
 func proceed(o Observed) Decision {
+	if o.forcesLater() {
+		return standard(o)
+	}
 	switch o.Operation {
 	case "":
 		if o.Phase.IsCompleted() && o.outdated() == "" {
@@ -51,8 +56,7 @@ func proceed(o Observed) Decision {
 	}
 }
 
-// outdated says why what is below has to be updated, nothing if it need not. An aborted installation waits for a word or a
-// new spec.
+// outdated says why what is below must be updated; empty if it need not be. An aborted installation waits for a request or a new spec.
 func (o Observed) outdated() string {
 	switch misfits := o.misfits(lsv1alpha1.FlowContinuous); {
 	case o.Changed:
@@ -60,24 +64,24 @@ func (o Observed) outdated() string {
 	case o.Own && o.Phase == lsv1alpha1.PhaseAborted:
 		return ""
 	case !o.Entered:
-		return "nothing has been done in the continuous flow yet"
+		return "first pass in the continuous flow"
 	case len(o.ImportsChanged) > 0:
 		return "imports have changed: " + list(o.ImportsChanged)
 	case o.importsGone():
 		return "imports are missing: " + o.ImportsMissing.Error()
 	case len(misfits) > 0:
-		return misfits[0].String() + " follows another flow"
+		return misfits[0].String() + " is in another flow"
 	default:
 		return o.childGone()
 	}
 }
 
-// importsGone reports whether imports that the last update has used are not there any more.
+// importsGone reports whether imports that the last update used no longer exist.
 func (o Observed) importsGone() bool {
 	return o.ImportsMissing != nil && failure.KindOf(o.ImportsMissing) == failure.Retryable
 }
 
-// childGone names a child that somebody has deleted.
+// childGone names a child that another client has deleted.
 func (o Observed) childGone() string {
 	for _, c := range o.Children {
 		if c.Presence == Gone {
@@ -87,10 +91,10 @@ func (o Observed) childGone() string {
 	return ""
 }
 
-// recheck goes on only if the state of what is below is another one than the installation's.
+// recheck continues only if the state of what is below differs from the installation's.
 func recheck(o Observed) Decision {
 	if o.Own {
-		return rest("it stays in phase " + string(o.Phase) + " until it is asked to reconcile or its spec changes")
+		return rest("stays in phase " + string(o.Phase) + " until a reconcile is requested or the spec changes")
 	}
 	combined := o.combined()
 	if combined == "" {
@@ -101,38 +105,31 @@ func recheck(o Observed) Decision {
 	case len(busy) == 0 && combined == lsv1alpha1.PhaseSucceeded && len(o.ExportsGone) > 0:
 		return Decision{
 			Next: lsv1alpha1.PhaseProgressing,
-			Why:  because(run.ReasonExportsGone, "it exports anew what has vanished: "+list(o.ExportsGone)),
+			Why:  because(run.ReasonExportsGone, "restoring missing exports: "+list(o.ExportsGone)),
 		}
 	case len(busy) == 0 && combined == o.Phase:
 		return rest("nothing has changed")
 	}
-	return Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(run.ReasonChangedBelow, "the state of what is below has changed")}
+	return Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(run.ReasonChangedBelow, "the state below has changed")}
 }
 
-// standard is the usual way: wait for what is below, update it if need be, and take over its state.
+// standard is the usual procedure: wait for what is below, update it if necessary, and take over its state.
 func standard(o Observed) Decision {
 	if strange := o.strangersGoing(); len(strange) > 0 {
 		return Decision{
 			Do:  []Effect{Convert{Flow: lsv1alpha1.FlowContinuous, Children: strange}},
-			Why: because(run.ReasonUpdated, "what is below and goes changes its flow"),
+			Why: because(run.ReasonUpdated, "objects that are being deleted change their flow"),
 		}
 	}
 	if busy := o.busy(); len(busy) > 0 {
 		message := "waiting for " + listed(busy)
 		if why := o.outdated(); why != "" {
-			message += fmt.Sprintf(
-				"; %s, which has no effect before (annotation %s=%s does not wait)",
-				why,
-				lsv1alpha1.OperationAnnotation,
-				lsv1alpha1.OperationForceReconcile,
-			)
+			message += "; " + why + o.takesEffect()
 		}
 		return o.waitIn(lsv1alpha1.PhaseProgressing, because(lsv1alpha1.ReasonWaitingForSubObjects, message))
 	}
-	retry := o.Operation == lsv1alpha1.OperationReconcile &&
-		(o.Phase == lsv1alpha1.PhaseFailed || o.Phase == lsv1alpha1.PhaseAborted || o.standstill())
 	switch {
-	case o.Phase == lsv1alpha1.PhasePendingDependencies || o.outdated() != "" || retry:
+	case o.Phase == lsv1alpha1.PhasePendingDependencies || o.outdated() != "" && !o.updatesLater() || o.triesAgain():
 		return update(o)
 	case o.standstill():
 		return o.waitIn(lsv1alpha1.PhaseProgressing, because(run.ReasonStandstill, o.deadlock()))
@@ -141,8 +138,22 @@ func standard(o Observed) Decision {
 	}
 }
 
-// update updates what is below once dependencies and imports allow it. With force, the state of dependencies does not
-// count, and neither does that something below is busy.
+// takesEffect says when changes take effect that require another update.
+func (o Observed) takesEffect() string {
+	if o.updatesLater() {
+		return ", which takes effect on resume"
+	}
+	return fmt.Sprintf(", which takes effect afterwards (to skip the wait, set annotation %s=%s)",
+		lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationForceReconcile)
+}
+
+// triesAgain reports whether the operation annotation requests a retry of what has not succeeded.
+func (o Observed) triesAgain() bool {
+	return o.Operation == lsv1alpha1.OperationReconcile && !o.Suspension.On &&
+		(o.Phase == lsv1alpha1.PhaseFailed || o.Phase == lsv1alpha1.PhaseAborted || o.standstill())
+}
+
+// update updates what is below once dependencies and imports permit it. Force ignores the state of dependencies and busy objects below.
 func update(o Observed) Decision {
 	if o.Phase != lsv1alpha1.PhasePendingDependencies {
 		return Decision{
@@ -162,8 +173,8 @@ func update(o Observed) Decision {
 	return Decision{
 		Do:   []Effect{Prepare{}, TellOfUpdate{}},
 		Next: lsv1alpha1.PhaseProgressing,
-		Why:  because(run.ReasonUpdated, "what is below has been updated: "+o.occasion()),
-		// What is below changes over from another flow: that this has begun is known before.
+		Why:  because(run.ReasonUpdated, "updated what is below: "+o.occasion()),
+		// What is below switches from another flow: the status must record beforehand that this has started.
 		SaveFirst: !o.Entered && len(o.below()) > 0,
 	}
 }
@@ -172,7 +183,7 @@ func (o Observed) occasion() string {
 	if why := o.outdated(); why != "" {
 		return why
 	}
-	return "the operation annotation asks for it"
+	return "requested by the operation annotation"
 }
 
 func raise(err error) Decision {
@@ -181,7 +192,7 @@ func raise(err error) Decision {
 	}
 }
 
-// unready says of all predecessors that have no valid exports at present what is the matter with them.
+// unready returns, for each predecessor without valid exports, what is wrong with it.
 func unready(predecessors []Sibling) []string {
 	var waiting []string
 	for _, p := range predecessors {
@@ -198,10 +209,8 @@ func problemOf(p Sibling) string {
 		return "is being deleted"
 	case p.Job.Running() || p.Asked && !p.Continuous:
 		return "has an unfinished job"
-	case p.Continuous && p.Operation != "":
-		return "is asked to " + string(p.Operation)
-	case p.Continuous && !p.UpToDate:
-		return "has not taken its new spec into account"
+	case p.Continuous && !p.Suspended && p.behind() != "":
+		return p.behind()
 	case p.Phase != lsv1alpha1.PhaseSucceeded:
 		return "is in phase " + phaseOf(p.Phase)
 	default:
@@ -209,19 +218,31 @@ func problemOf(p Sibling) string {
 	}
 }
 
-// afterUpdate answers the annotation once the update is stored.
+// behind says what a sibling in the continuous flow is about to do; empty if nothing.
+func (s Sibling) behind() string {
+	switch {
+	case s.Operation != "":
+		return "has a pending request to " + string(s.Operation)
+	case !s.UpToDate:
+		return "has not processed its new spec yet"
+	default:
+		return ""
+	}
+}
+
+// afterUpdate removes the annotation once the update is stored.
 func afterUpdate(o Observed) Decision {
 	if o.forced() || o.Operation == lsv1alpha1.OperationReconcile {
-		d := dropOperation("operation "+string(o.Operation)+" has led to an update", true)
+		d := dropOperation("operation "+string(o.Operation)+" started an update", true)
 		d.Wait = false
 		return d
 	}
 	return standard(o)
 }
 
-// AskedByUpdate are the children that have to be told of an update that has just been made, and what they are asked for: their specs need
-// not have changed. Force is for all. Else one at rest that has failed tries again, and a nested installation looks at its imports if they
-// are other ones.
+// AskedByUpdate returns the children that must be notified of an update that has just been made, and the operation: their specs need not
+// have changed. Force applies to all. Otherwise, a failed child at rest retries, and a nested installation checks its imports if they have
+// changed.
 func (o Observed) AskedByUpdate() Ask {
 	if o.forced() {
 		return Ask{Operation: o.Operation, Children: filter(o.below(), func(c Child) bool {
@@ -235,7 +256,7 @@ func (o Observed) AskedByUpdate() Ask {
 	})}
 }
 
-// retries reports whether an update has what has failed try again. A change of the flow is no reason to.
+// retries reports whether an update makes what has failed retry. A change of the flow alone does not.
 func (o Observed) retries() bool {
 	return o.Entered && !o.FlowOnly || o.Operation == lsv1alpha1.OperationReconcile
 }
@@ -247,21 +268,23 @@ func ask(operation lsv1alpha1.Operation, children []Child) Decision {
 	}
 }
 
-// dropOperation removes the annotation; after the status is stored if that tells of what the annotation has led to.
+// dropOperation removes the annotation; if the status must show the result of the operation, it is stored first.
 func dropOperation(why string, stored bool) Decision {
 	return Decision{Do: []Effect{DropOperation{}}, SaveFirst: stored, Wait: !stored, Why: because(run.ReasonOperation, why)}
 }
 
-// complete takes over the state of what is below. It does so from Progressing, so that an error on the way is told.
+// complete takes over the state of what is below. It does so from Progressing, so that an error on the way is reported.
 func complete(o Observed) Decision {
 	combined := o.combined()
 	switch {
 	case o.Exported && o.Operation != "":
-		return dropOperation("operation "+string(o.Operation)+" has been done", true)
+		return dropOperation("operation "+string(o.Operation)+" is done", true)
 	case o.Exported:
 		return rest("everything is installed")
 	case o.Phase != lsv1alpha1.PhaseProgressing:
-		return Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(run.ReasonChangedBelow, "the state of what is below is taken over")}
+		return Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(run.ReasonChangedBelow, "taking over the state below")}
+	case o.cannotExport(combined):
+		return o.awaitResumption()
 	case combined == "" || combined == lsv1alpha1.PhaseSucceeded:
 		return succeed(o)
 	}
@@ -286,17 +309,17 @@ func succeed(o Observed) Decision {
 	return d
 }
 
-// abort stops what is below, and stays.
+// abort stops what is below, and stays aborted.
 func abort(o Observed) Decision {
 	if o.aborted() && !o.Changed && !o.FlowOnly {
-		d := dropOperation("it is aborted", true)
+		d := dropOperation("aborted", true)
 		d.Wait = !o.strays() && len(o.misfits(lsv1alpha1.FlowContinuous)) == 0
 		return d
 	}
 	d := Decision{Next: lsv1alpha1.PhaseAborted, Why: because(
 		lsv1alpha1.ReasonAborted,
 		fmt.Sprintf(
-			"aborted by annotation %s=%s; a reconcile or a change of the spec goes on",
+			"aborted by annotation %s=%s; to continue, request a reconcile or change the spec",
 			lsv1alpha1.OperationAnnotation,
 			lsv1alpha1.OperationAbort,
 		),
@@ -305,7 +328,7 @@ func abort(o Observed) Decision {
 		return c.Presence == Present && !c.Deleting && c.Busy() && c.Operation != lsv1alpha1.OperationAbort
 	})
 	if o.strays() {
-		// Otherwise what is below would not follow a change of the flow that comes next.
+		// Otherwise, what is below would not follow a subsequent change of the flow.
 		d.Do = append(d.Do, EnterFlow{})
 	}
 	if len(running) > 0 {
@@ -314,7 +337,7 @@ func abort(o Observed) Decision {
 	return d
 }
 
-// waitIn waits in a phase for something that an event tells about. For whom it waits may be told late, if there is nothing else to tell.
+// waitIn waits in a phase for something that an event announces. The status may name it late, if there is nothing else to report.
 func (o Observed) waitIn(phase lsv1alpha1.Phase, why decision.Reason) Decision {
 	return Decision{Next: phase, Wait: true, RequeueAfter: safetyNet, Why: why, DeferStatusWrite: o.Phase == phase && !o.Moved}
 }

@@ -17,12 +17,12 @@ func decideContinuousDeletion(o Observed) Decision {
 	staying := filter(left, func(c Child) bool { return !c.Deleting })
 	switch {
 	case !o.Finalizer:
-		return stay(run.ReasonDeleting, "it is gone as soon as others let it go")
+		return stay(run.ReasonDeleting, "waiting for others to remove their finalizers")
 	case o.Operation != "" && !o.forced() && o.Operation != lsv1alpha1.OperationReconcile:
 		return dropOperation(fmt.Sprintf("operation %s has no effect on a deletion", o.Operation), false)
 	case o.needed(staying):
 		return o.waitIn(lsv1alpha1.PhaseDeleting, because(lsv1alpha1.ReasonWaitingForSuccessors, fmt.Sprintf(
-			"it is not deleted while others import from it: %s (annotation %s=true does not wait)",
+			"deletion waits for installations that import from this one: %s (to skip the wait, set annotation %s=true)",
 			siblingNames(o.Successors),
 			lsv1alpha1.DeleteIgnoreSuccessorsAnnotation,
 		)))
@@ -41,13 +41,13 @@ func decideContinuousDeletion(o Observed) Decision {
 
 func (o Observed) forced() bool { return o.Operation == lsv1alpha1.OperationForceReconcile }
 
-// needed reports whether others import from the installation, which holds its deletion until that has begun.
+// needed reports whether others import from the installation, which blocks its deletion until that has started.
 func (o Observed) needed(staying []Child) bool {
 	begun := len(o.Children)+len(o.Orphaned) > 0 && len(staying) == 0
 	return !begun && !o.forced() && !o.IgnoreSuccessors && len(o.Successors) > 0
 }
 
-// beginDeletion deletes what is below. What only waits is deleted at once, whatever it waits for.
+// beginDeletion deletes what is below. A child that only waits is deleted at once, whatever it waits for.
 func beginDeletion(o Observed, staying []Child) Decision {
 	waiting := filter(staying, o.onlyWaits)
 	busy := filter(staying, func(c Child) bool { return c.Busy() && !o.onlyWaits(c) })
@@ -57,12 +57,12 @@ func beginDeletion(o Observed, staying []Child) Decision {
 			o.Phase,
 			because(
 				lsv1alpha1.ReasonWaitingForSubObjects,
-				fmt.Sprintf("before it is deleted, %s has to be completed (annotation %s=%s does not wait)",
+				fmt.Sprintf("deletion waits until %s is completed (to skip the wait, set annotation %s=%s)",
 					listed(busy), lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationForceReconcile),
 			),
 		)
 	case len(staying) == len(o.below()) && (len(waiting) == 0 || o.forced()) && o.outdatedBelow():
-		return Decision{Do: []Effect{Prepare{}}, Why: because(run.ReasonUpdated, "what is below is updated before it is deleted")}
+		return Decision{Do: []Effect{Prepare{}}, Why: because(run.ReasonUpdated, "updating what is below before deleting it")}
 	default:
 		return deleteChildren(staying)
 	}
@@ -73,18 +73,18 @@ func (o Observed) onlyWaits(c Child) bool {
 	return c.Presence == Present && c.Phase == lsv1alpha1.PhasePendingDependencies || o.stuck(c)
 }
 
-// outdatedBelow reports whether what is below is to be brought up to date, so that what it has installed is removed as the
-// present spec and imports say. Without its imports that is not possible, and it is deleted as it is: so every deletion ends.
+// outdatedBelow reports whether what is below must be updated first, so that what it has installed is removed as the current spec and
+// imports require. Without its imports that is impossible, and it is deleted as it is: so every deletion ends.
 func (o Observed) outdatedBelow() bool {
 	return o.Entered && !o.Updated && (o.Changed || len(o.ImportsChanged) > 0) && o.ImportsMissing == nil && !o.WithoutUninstall
 }
 
-// deleteChildren comes before children are told of force: one that is not deleted yet would take that for an update.
+// deleteChildren comes before children are marked for force: a child that is not being deleted yet would take that for an update.
 func deleteChildren(staying []Child) Decision {
 	return Decision{Do: []Effect{DeleteChildren{Children: staying}}, Why: deleting()}
 }
 
-// awaitDeletion waits for children that are being deleted, unless nothing more can be expected of them.
+// awaitDeletion waits for children that are being deleted, unless no further progress is possible.
 func awaitDeletion(o Observed, left []Child) Decision {
 	stopped, keep := filter(left, notDeletable), filter(left, o.unawareOfKeeping)
 	switch strange := o.strangersGoing(); {
@@ -103,8 +103,8 @@ func awaitDeletion(o Observed, left []Child) Decision {
 	}
 }
 
-// strangersGoing are the children of the job flow that were asked to go: there they would wait for a job. They are deleted before
-// they change their flow, so that nothing begins anew.
+// strangersGoing returns the children in the job flow that are being deleted: in that flow, they would wait for a job. They are deleted
+// before they change their flow, so that nothing starts again.
 func (o Observed) strangersGoing() []Child {
 	return filter(o.misfits(lsv1alpha1.FlowContinuous), func(c Child) bool {
 		going := c.Deleting
@@ -113,8 +113,8 @@ func (o Observed) strangersGoing() []Child {
 	})
 }
 
-// passOn tells children what the installation is asked for: of force all, as soon as they can be seen, and of anything else
-// those that have failed. Then the annotation goes.
+// passOn passes the operation on to children: force to all, once they are visible, and any other operation to those that have failed. Then
+// it removes the annotation.
 func passOn(o Observed, left, stopped []Child) Decision {
 	untold := stopped
 	if o.forced() {
@@ -128,12 +128,15 @@ func passOn(o Observed, left, stopped []Child) Decision {
 		return ask(o.Operation, untold)
 	case o.forced() && len(unseen) > 0:
 		return o.waitIn(lsv1alpha1.PhaseDeleting, because(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for the deletion of "+listed(left)))
+	case o.Phase != lsv1alpha1.PhaseDeleting:
+		// Once the request is gone, the status must no longer show the failure that the request is about.
+		return Decision{Next: lsv1alpha1.PhaseDeleting, Why: deleting()}
 	default:
 		return dropOperation("operation "+string(o.Operation)+" is passed on", true)
 	}
 }
 
-// notDeletable reports whether a child could not be deleted and tries no more.
+// notDeletable reports whether a child could not be deleted and does not retry.
 func notDeletable(c Child) bool {
 	return c.Presence == Present && c.Phase == lsv1alpha1.PhaseFailed && c.UpToDate && !run.Asked(c.Operation)
 }
@@ -143,9 +146,9 @@ func (o Observed) unawareOfKeeping(c Child) bool {
 	return c.Presence == Present && o.WithoutUninstall && !c.WithoutUninstall
 }
 
-func deleting() decision.Reason { return because(run.ReasonDeleting, "everything below is deleted") }
+func deleting() decision.Reason { return because(run.ReasonDeleting, "deleting everything below") }
 
-// siblingNames names siblings, and whether they are going as well.
+// siblingNames names siblings, and says which are also being deleted.
 func siblingNames(all []Sibling) string {
 	var words []string
 	for _, s := range all {

@@ -10,27 +10,26 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// The flow of a tree changes from the top: an installation tells what is below and then goes over itself. Nothing is rendered
-// and nothing deployed because of it. A change that is taken back before the installation has seen it leaves no trace but
-// another generation; one that is taken back while the tree changes over meets objects of both flows.
+// The flow of a tree changes from the top: an installation converts what is below and then switches itself. Nothing is rendered or
+// deployed because of it. A change that is reverted before the installation has seen it leaves no trace but a new generation; one that is
+// reverted while the tree switches encounters objects of both flows.
 
-// leaves reports whether the installation is to leave the continuous flow now. It is deleted in the flow that it is in.
+// leaves reports whether the installation must leave the continuous flow now. It is deleted in its current flow.
 func (o Observed) leaves() bool {
 	return o.Chosen != lsv1alpha1.FlowContinuous && (o.Phase == "" || o.Phase.IsFinal()) && !o.Deleting
 }
 
-// leave tells what is below of the other flow, as soon as nothing of it is on its way. What is asked for until then belongs to
-// this flow.
+// leave converts what is below to the other flow, as soon as none of it is in progress. Requests until then belong to this flow.
 func leave(o Observed) Decision {
 	busy := filter(o.below(), func(c Child) bool { return c.Flow == lsv1alpha1.FlowContinuous && c.Busy() })
-	why, misfits := because(run.ReasonFlowChanged, "from now on it follows the flow "+string(o.Chosen)), o.misfits(o.Chosen)
+	why, misfits := because(run.ReasonFlowChanged, "switches to flow "+string(o.Chosen)), o.misfits(o.Chosen)
 	switch {
 	case len(busy) > 0 && run.Asked(o.Operation):
 		return proceed(o)
 	case len(busy) > 0:
-		return wait(lsv1alpha1.ReasonWaitingForSubObjects, "the flow changes once it is completed: "+listed(busy))
+		return wait(lsv1alpha1.ReasonWaitingForSubObjects, "the flow changes when these are finished: "+listed(busy))
 	case run.Asked(o.Operation) && o.Operation != lsv1alpha1.OperationReconcile:
-		return dropOperation("operation "+string(o.Operation)+" has no effect in the flow "+string(o.Chosen), false)
+		return dropOperation("operation "+string(o.Operation)+" has no effect in flow "+string(o.Chosen), false)
 	case len(misfits) > 0:
 		return Decision{Do: []Effect{Convert{Flow: o.Chosen, Children: misfits}}, Why: why}
 	default:
@@ -38,8 +37,8 @@ func leave(o Observed) Decision {
 	}
 }
 
-// follows reports whether nothing but the flow has changed, and was changed back, since the installation was completed. One that
-// has been aborted stays so, and what is below follows it nevertheless.
+// follows reports whether only the flow has changed, and was changed back, since the installation was completed. An aborted installation
+// stays aborted, but what is below follows nevertheless.
 func (o Observed) follows() bool {
 	switch {
 	case !o.Phase.IsCompleted() || o.Operation != "" || o.Changed:
@@ -53,19 +52,19 @@ func (o Observed) follows() bool {
 
 func (o Observed) aborted() bool { return o.Own && o.Phase == lsv1alpha1.PhaseAborted }
 
-// strays reports whether the status does not say yet of which flow the installation is, which has something below it.
+// strays reports whether an installation with something below it does not record its flow in the status yet.
 func (o Observed) strays() bool { return !o.Entered && len(o.below()) > 0 }
 
-// follow has what is below come back, and then takes note of the spec.
+// follow converts what is below back, and then records the spec.
 func follow(o Observed) Decision {
-	why, misfits := because(run.ReasonFlowChanged, "nothing but the flow has changed"), o.misfits(lsv1alpha1.FlowContinuous)
+	why, misfits := because(run.ReasonFlowChanged, "only the flow has changed"), o.misfits(lsv1alpha1.FlowContinuous)
 	switch busy := filter(o.below(), Child.Busy); {
 	case o.strays():
 		return Decision{Do: []Effect{EnterFlow{}}, Why: why}
 	case len(misfits) > 0:
 		return Decision{Do: []Effect{Convert{Flow: lsv1alpha1.FlowContinuous, Children: misfits}}, SaveFirst: true, Why: why}
 	case len(busy) > 0 && o.aborted():
-		return wait(lsv1alpha1.ReasonWaitingForSubObjects, "the flow changes once it is completed: "+listed(busy))
+		return wait(lsv1alpha1.ReasonWaitingForSubObjects, "the flow changes when these are finished: "+listed(busy))
 	case len(busy) > 0:
 		return standard(o)
 	case o.FlowOnly:

@@ -10,20 +10,20 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// reasonNamespaceEnds says that nothing is done any more because the namespace is being deleted.
+// reasonNamespaceEnds is the reason if nothing more is done because the namespace is being deleted.
 const reasonNamespaceEnds = "NamespaceTerminating"
 
-// decideEnding decides in a namespace that is being deleted. Whoever deletes the namespace asks everything in it to go, in either flow and
-// whatever runs: so there is no job to hand down. What is below goes first, so that nobody is left without the one who looks after it.
+// decideEnding decides in a namespace that is being deleted. The deletion of a namespace deletes everything in it, in either flow and
+// whatever runs: so there is no job to pass down. What is below goes first, so that no object is left without the one that manages it.
 func decideEnding(o Observed) Decision {
 	switch {
 	case !o.Deleting:
-		return Decision{Wait: true, Why: because(reasonNamespaceEnds, "the namespace is being deleted, and nothing is begun in it any more")}
+		return Decision{Wait: true, Why: because(reasonNamespaceEnds, "the namespace is being deleted: no new work starts")}
 	case !o.Finalizer:
-		return rest("the installation is gone as soon as others let it go")
+		return rest("waiting for others to remove their finalizers")
 	}
 	if left := present(everyChild(o)); len(left) > 0 {
-		return wait(lsv1alpha1.ReasonWaitingForSubObjects, "the namespace is being deleted; waiting for the end of "+names(left))
+		return wait(lsv1alpha1.ReasonWaitingForSubObjects, "the namespace is being deleted; waiting for the deletion of "+names(left))
 	}
 	return Decision{
 		Do:   []Effect{RemoveFinalizer{}},
@@ -32,22 +32,35 @@ func decideEnding(o Observed) Decision {
 	}
 }
 
-// Damaged reports whether somebody has taken away from the installation what it needs in order to be deleted in an orderly way. The label
-// is needed until the end; a finalizer cannot be added any more once the deletion was asked for.
+// Damaged reports whether another client has removed from the installation what an orderly deletion requires. The label is needed until the
+// end; a finalizer can no longer be added once the deletion was requested.
 func (o Observed) Damaged() bool {
 	return o.LabelLost && (o.Finalizer || !o.Deleting) || !o.Deleting && (len(o.Lost) > 0 || !o.Finalizer && o.Job.ID != "")
 }
 
-// mend restores what somebody has taken away, in either flow.
+// DecideRestored is Decide once the metadata that another client has removed is restored: the controller does that first, and then decides
+// again in the same pass. So missing metadata holds nothing up.
+func DecideRestored(o Observed) Decision {
+	d := Decide(o)
+	for o.Damaged() && !d.Wait {
+		for _, effect := range d.Do {
+			o = o.AfterMetadata(effect)
+		}
+		d = Decide(o)
+	}
+	return d
+}
+
+// mend restores what another client has removed, in either flow.
 func mend(o Observed) Decision {
-	why := because(reasonDamaged, "somebody has removed the finalizer, or the label that names the parent")
+	why := because(reasonDamaged, "the finalizer or the label that names the parent was removed")
 	if o.LabelLost {
-		// What is known of a root does not hold for a nested installation: the write brings it back.
+		// The facts of a root do not apply to a nested installation: the event of this write triggers a new pass.
 		return Decision{Do: []Effect{Relabel{Parent: o.Parent}}, Wait: o.Root, Why: why}
 	}
 	if !o.Finalizer && o.Job.ID != "" {
 		return Decision{Do: []Effect{AddFinalizer{}}, Why: why}
 	}
-	why = because(reasonDamaged, fmt.Sprintf("somebody has deleted %s %s", o.Lost[0].Kind, o.Lost[0].Name))
+	why = because(reasonDamaged, fmt.Sprintf("%s %s was deleted", o.Lost[0].Kind, o.Lost[0].Name))
 	return Decision{Do: []Effect{Restore{Objects: o.Lost}}, Wait: true, RequeueAfter: time.Millisecond, Why: why}
 }

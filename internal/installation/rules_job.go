@@ -17,14 +17,14 @@ func decideJob(o Observed) Decision {
 	case o.StrayRequest:
 		return Decision{
 			Do:  []Effect{DropOperation{}},
-			Why: because(run.ReasonRequested, "only a root installation can be asked for a job: ask the root of this tree"),
+			Why: because(run.ReasonRequested, "only a root installation accepts requests for jobs: start the job at the root of this tree"),
 		}
 	case !o.Job.Running() && o.FlowOnly:
-		return Decision{Do: []Effect{Observe{}}, Why: because(run.ReasonIdle, "nothing but the flow has changed")}
+		return Decision{Do: []Effect{Observe{}}, Why: because(run.ReasonIdle, "only the flow has changed")}
 	case !o.Job.Running():
 		return decideBeginning(o)
 	case o.Phase == "" || o.Phase.IsFinal():
-		return begin(o, "the job was handed down")
+		return begin(o, "the parent passed the job on")
 	case o.Phase.IsDeletion():
 		return afterChildren(o, decideJobDeletion(o))
 	default:
@@ -32,7 +32,7 @@ func decideJob(o Observed) Decision {
 	}
 }
 
-// afterChildren holds an end back while children work on the job, whatever the reason for the end is.
+// afterChildren delays an end while children work on the job, whatever the reason for the end.
 func afterChildren(o Observed, d Decision) Decision {
 	if !d.Next.IsFinal() {
 		return d
@@ -48,8 +48,8 @@ func afterChildren(o Observed, d Decision) Decision {
 	return held
 }
 
-// thenMore has an installation looked at again right after the end of a job if the next one is wanted already. It needs a
-// new look: the facts are those of the job that ends.
+// thenMore triggers another pass right after the end of a job if the next one is already wanted. It needs new facts: the present ones
+// belong to the job that ends.
 func thenMore(o Observed, d Decision) Decision {
 	if o.Root && (o.Request.Asked || o.Request.GrantedID != o.Job.RequestedID || o.Deleting || o.IfChanged || o.Scheduled) {
 		d.RequeueAfter = time.Millisecond
@@ -57,22 +57,30 @@ func thenMore(o Observed, d Decision) Decision {
 	return d
 }
 
-// decideBeginning decides about an installation that has no job to do.
+// decideBeginning decides about an installation without an unfinished job.
 func decideBeginning(o Observed) Decision {
 	switch {
 	case o.Interrupt && !o.adopts():
-		return Decision{Do: []Effect{DropOperation{}}, Why: because(run.ReasonIdle, "there is nothing to interrupt")}
+		return Decision{Do: []Effect{DropOperation{}}, Why: because(run.ReasonIdle, "nothing to interrupt")}
 	case o.Deleting && !o.Finalizer:
-		return rest("the installation is gone as soon as others let it go")
+		return rest("waiting for others to remove their finalizers")
 	case !o.Root:
 		return awaitParent(o)
 	case len(o.UntoldSuccessors) > 0 && !o.Deleting:
 		return Decision{
 			Do:  []Effect{Notify{Successors: o.UntoldSuccessors}},
-			Why: because(run.ReasonIdle, "the controller before this one has not told the successors"),
+			Why: because(run.ReasonIdle, "successors have not been notified yet"),
 		}
 	case o.beginsDeletion():
 		return begin(o, "the installation is being deleted")
+	}
+	return decideOpening(o)
+}
+
+// decideOpening starts a job that was requested or is due, unless the installation is suspended.
+func decideOpening(o Observed) Decision {
+	if o.HeldBack() {
+		return keepStill(o)
 	}
 	switch o.Job.Open(o.Request) {
 	case run.OpenByGrant:
@@ -83,19 +91,20 @@ func decideBeginning(o Observed) Decision {
 	return decideByItself(o)
 }
 
-// adopts reports whether a request was granted whose job the status does not know yet. It may have begun all the same, in a pass whose
-// status was refused because of the very interrupt that is there now: the job begins, and is interrupted.
+// adopts reports whether a request was granted whose job is not yet in the status. The job may nevertheless have started, in a pass whose
+// status write was rejected because of the very interrupt that is pending now: the job starts, and is interrupted.
 func (o Observed) adopts() bool {
 	return o.Root && !o.beginsDeletion() && o.Job.Open(o.Request) == run.OpenByAdoption
 }
 
-// tellAfter is how long nobody is told that a nested installation has no job yet. Usually its parent hands one down at once, and telling
-// of it would cost a write.
+// tellAfter is the delay before the status reports that a nested installation has no job yet. Usually its parent passes one down at once,
+// and the report would cost a write.
 const tellAfter = 30 * time.Second
 
-// awaitParent waits for a job of the parent. A nested installation that never had one says so; who has made it by hand is told at once.
+// awaitParent waits for a job of the parent. A nested installation that never had one reports that after a delay, or at once if it was
+// created by hand.
 func awaitParent(o Observed) Decision {
-	d := rest("the parent has handed down no new job")
+	d := rest("no new job from the parent")
 	if o.Job.ID != "" || o.Phase != "" {
 		return d
 	}
@@ -105,23 +114,23 @@ func awaitParent(o Observed) Decision {
 	}
 	d.Why = because(
 		run.ReasonNotRequested,
-		fmt.Sprintf("No job handed down yet: installation %s, which this one is nested in, does that with its next job", o.Parent),
+		fmt.Sprintf("No job yet: the parent, installation %s, passes one down with its next job", o.Parent),
 	)
 	return d
 }
 
-// beginsDeletion reports whether a deletion begins without a request. One that has failed does only if those below do not know yet that
-// what was installed is to stay.
+// beginsDeletion reports whether a deletion starts without a request. A failed deletion restarts only if the children do not know yet that
+// what was installed stays.
 func (o Observed) beginsDeletion() bool {
 	return o.Deleting && (o.Phase != lsv1alpha1.PhaseDeleteFailed || o.MayGiveUp() && len(untold(o)) > 0)
 }
 
-// MayGiveUp reports whether a deletion has failed that shall leave alone what was installed.
+// MayGiveUp reports whether a deletion that must leave what was installed has failed.
 func (o Observed) MayGiveUp() bool {
 	return o.Root && o.Deleting && o.Phase == lsv1alpha1.PhaseDeleteFailed && o.WithoutUninstall
 }
 
-// grant answers a request. Whoever sees that the request is gone must not find the end of the job before in the status.
+// grant grants a request. A client that sees that the request is gone must not find the end of the previous job in the status.
 func grant(o Observed) Decision {
 	d := Decision{Do: []Effect{Grant{}}, SaveFirst: true, Why: because(run.ReasonRequested, "a job was requested")}
 	if !o.Announced {
@@ -130,10 +139,10 @@ func grant(o Observed) Decision {
 	return d
 }
 
-// decideByItself starts jobs that nobody has requested.
+// decideByItself starts jobs that were not requested.
 func decideByItself(o Observed) Decision {
 	if o.Deleting {
-		return rest("the deletion has failed; request a job to try again")
+		return rest("the deletion failed; start a new job to retry")
 	}
 	switch {
 	case o.IfChanged && o.Changed:
@@ -142,7 +151,7 @@ func decideByItself(o Observed) Decision {
 		return Decision{Wait: true, Why: because(run.ReasonNotRequested,
 			fmt.Sprintf("No job requested yet: set the annotation %s=%s", lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationReconcile))}
 	case o.Automatic.Due.IsZero():
-		return rest("no job was requested")
+		return rest("no job requested")
 	case o.Automatic.Due.After(o.Now):
 		d := rest("the next automatic job is due at " + o.Automatic.Due.UTC().Format(time.RFC3339))
 		d.RequeueAfter = o.Automatic.Due.Sub(o.Now)
@@ -152,7 +161,7 @@ func decideByItself(o Observed) Decision {
 	}
 }
 
-// begin starts a job. Which one, Settle finds out from the same facts.
+// begin starts a job. Settle derives which one from the same facts.
 func begin(o Observed, why string) Decision {
 	if o.Deleting {
 		return Decision{Next: lsv1alpha1.PhaseInitDelete, Why: because(string(lsv1alpha1.PhaseInitDelete), why)}
@@ -177,12 +186,12 @@ func fail(o Observed, code, message string) Decision {
 	return Decision{Next: next, Wait: true, Why: because(code, message)}
 }
 
-// overtaken ends a job that has not begun to install anything, because the deletion was asked for.
+// overtaken ends a job that has not installed anything yet, because the deletion was requested.
 func overtaken(o Observed) Decision {
-	return fail(o, lsv1alpha1.ReasonInterrupted, "interrupted before anything was installed, because the deletion was asked for")
+	return fail(o, lsv1alpha1.ReasonInterrupted, "interrupted before anything was installed, because deletion was requested")
 }
 
-// interrupted ends the job because somebody asked for it.
+// interrupted ends the job on request.
 func interrupted(o Observed) Decision {
 	d := fail(o, lsv1alpha1.ReasonInterrupted, "interrupted by the operation annotation")
 	d.Do = []Effect{DropOperation{}}

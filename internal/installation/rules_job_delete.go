@@ -23,7 +23,7 @@ func decideJobDeletion(o Observed) Decision {
 	}
 }
 
-// decideInitDelete keeps the installation while somebody needs its exports.
+// decideInitDelete keeps the installation while others need its exports.
 func decideInitDelete(o Observed) Decision {
 	if o.Interrupt {
 		return interrupted(o)
@@ -38,16 +38,16 @@ func decideInitDelete(o Observed) Decision {
 	return d
 }
 
-// untold returns the children that do not know that they have to go, or in which manner. The manner may have been chosen
-// after a first attempt to delete them.
+// untold returns the children that do not know that they are being deleted, or in which manner. The manner may have been chosen after a
+// first attempt to delete them.
 func untold(o Observed) []Child {
 	return filter(everyChild(o), func(c Child) bool {
 		return c.Presence == Present && (!c.Deleting || o.WithoutUninstall && !c.WithoutUninstall)
 	})
 }
 
-// awaitSuccessors waits for the siblings that import from the installation. A nested one whose deletion has failed in
-// this very job does not go away by waiting.
+// awaitSuccessors waits for the siblings that import from the installation. Waiting does not remove a nested one whose deletion has failed
+// in this very job.
 func awaitSuccessors(o Observed) Decision {
 	var waiting []string
 	for _, s := range o.Successors {
@@ -65,7 +65,7 @@ func awaitSuccessors(o Observed) Decision {
 	return d
 }
 
-// decideDeleting hands the job down and waits until all children are gone.
+// decideDeleting passes the job down and waits until all children are gone.
 func decideDeleting(o Observed) Decision {
 	left := present(everyChild(o))
 	if len(left) == 0 {
@@ -96,7 +96,7 @@ func everyChild(o Observed) []Child {
 	return append(append([]Child(nil), o.Children...), o.Orphaned...)
 }
 
-// undeleted returns the children that were not asked to go.
+// undeleted returns the children whose deletion was not requested.
 func undeleted(children []Child) []Child {
 	return filter(children, func(c Child) bool { return c.Presence == Present && !c.Deleting })
 }
@@ -115,7 +115,7 @@ func waitingForDeletion() decision.Reason {
 	return because(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for the deletion of everything below")
 }
 
-// count says how many children there are.
+// count returns the number of children in words.
 func count(children []Child) string {
 	nested, execution := 0, ""
 	for _, c := range children {

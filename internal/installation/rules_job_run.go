@@ -17,7 +17,7 @@ func decideJobRun(o Observed) Decision {
 	if unaware := uninformed(o); len(unaware) > 0 {
 		return Decision{
 			Do:  []Effect{Tell{Children: unaware}},
-			Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "those below are told of the deletion"),
+			Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "notifying what is below of the deletion"),
 		}
 	}
 	switch o.Phase {
@@ -35,7 +35,7 @@ func decideJobRun(o Observed) Decision {
 	case lsv1alpha1.PhaseCompleting:
 		return decideCompletion(o)
 	default:
-		return fail(o, string(o.Phase), fmt.Sprintf("phase %s is not known in the job flow; request a new job", o.Phase))
+		return fail(o, string(o.Phase), fmt.Sprintf("unknown phase %s in the job flow; start a new job", o.Phase))
 	}
 }
 
@@ -60,7 +60,7 @@ func decideInit(o Observed) Decision {
 	}
 	if len(waiting) > 0 {
 		d := wait(lsv1alpha1.ReasonWaitingForPredecessors, "waiting for "+list(waiting)+o.since())
-		// A nested installation has its job from its parent. The status of a root is where people find theirs.
+		// A nested installation gets its job from its parent. Users look for theirs in the status of a root.
 		d.DeferStatusWrite = !o.Root
 		return d
 	}
@@ -70,12 +70,12 @@ func decideInit(o Observed) Decision {
 	return Decision{
 		Do:   []Effect{Prepare{}},
 		Next: lsv1alpha1.PhaseCleanupOrphaned,
-		Why:  because(string(lsv1alpha1.PhaseCleanupOrphaned), "all objects are written"),
+		Why:  because(string(lsv1alpha1.PhaseCleanupOrphaned), "all objects written"),
 	}
 }
 
-// uninformed returns the children that work on the job and do not know that the tree is to be deleted, or in which manner: those of them
-// that only wait end then.
+// uninformed returns the children that work on the job and do not know that the tree is being deleted, or in which manner: those that only
+// wait then end.
 func uninformed(o Observed) []Child {
 	if !o.DeletionAsked {
 		return nil
@@ -99,13 +99,28 @@ func (o Observed) standing(p Sibling) (standing, string) {
 	case p.Deleting:
 		return broken, "is being deleted"
 	case !o.Root && p.Job.ID != o.Job.ID:
-		return unfinished, "has not begun this job"
+		return unfinished, "has not started this job"
 	case p.Asked:
-		return unfinished, "was asked for a job that has not begun"
+		return unfinished, "has a requested job that has not started"
 	case p.Job.Running():
 		return unfinished, "is in phase " + phaseOf(p.Phase)
+	default:
+		return standingAtRest(p)
+	}
+}
+
+// standingAtRest is the standing of a predecessor without a running job. One of the continuous flow never has a job, not even while it is
+// updated, or is about to be.
+func standingAtRest(p Sibling) (standing, string) {
+	switch {
+	case p.Phase == "" && p.Suspended:
+		return unfinished, "is suspended and has never run a job"
 	case p.Phase == "":
-		return unfinished, "was never asked for a job"
+		return unfinished, "has never run a job"
+	case p.Continuous && !p.Phase.IsCompleted():
+		return unfinished, "is in phase " + phaseOf(p.Phase)
+	case p.Continuous && !p.Suspended && !p.Frozen && p.behind() != "":
+		return unfinished, p.behind()
 	case p.Phase == lsv1alpha1.PhaseSucceeded:
 		return ready, ""
 	default:
@@ -120,7 +135,7 @@ func phaseOf(phase lsv1alpha1.Phase) string {
 	return string(phase)
 }
 
-// decideCleanup waits until the children are gone that the blueprint does not contain.
+// decideCleanup waits until the children that the blueprint does not contain are gone.
 func decideCleanup(o Observed) Decision {
 	leaving := present(leavingOf(o))
 	if len(leaving) == 0 {
@@ -142,20 +157,21 @@ func decideCleanup(o Observed) Decision {
 	return wait(why.Code, why.Message)
 }
 
-// afterCleanup goes on, or back if a child is missing that the blueprint contains: somebody has deleted it.
+// afterCleanup continues, or returns to an earlier phase if a child that the blueprint contains is missing because another client has
+// deleted it.
 func afterCleanup(o Observed) Decision {
 	if o.Interrupt {
 		return interrupted(o)
 	}
 	for _, c := range o.Children {
 		if c.Presence == Gone {
-			return Decision{Next: lsv1alpha1.PhaseInit, Why: because(string(lsv1alpha1.PhaseInit), c.String()+" has to be created again")}
+			return Decision{Next: lsv1alpha1.PhaseInit, Why: because(string(lsv1alpha1.PhaseInit), c.String()+" must be recreated")}
 		}
 	}
-	return Decision{Next: lsv1alpha1.PhaseObjectsCreated, Why: because(string(lsv1alpha1.PhaseObjectsCreated), "all objects are written")}
+	return Decision{Next: lsv1alpha1.PhaseObjectsCreated, Why: because(string(lsv1alpha1.PhaseObjectsCreated), "all objects written")}
 }
 
-// leavingOf returns the children that are to vanish before the job is handed down.
+// leavingOf returns the children that must vanish before the job is passed down.
 func leavingOf(o Observed) []Child {
 	leaving := append([]Child(nil), o.Orphaned...)
 	for _, c := range o.Children {
@@ -166,7 +182,7 @@ func leavingOf(o Observed) []Child {
 	return leaving
 }
 
-// decideProgress hands the job down and waits until all children have finished it.
+// decideProgress passes the job down and waits until all children have finished it.
 func decideProgress(o Observed) Decision {
 	job := o.Job.ID
 	for _, c := range o.Children {
@@ -188,19 +204,18 @@ func decideProgress(o Observed) Decision {
 	if failed := failed(o.Children); len(failed) > 0 {
 		return fail(o, run.ReasonSubObjectFailed, problems(failed))
 	}
-	return Decision{Next: lsv1alpha1.PhaseCompleting, Why: because(string(lsv1alpha1.PhaseCompleting), "all sub-objects have succeeded")}
+	return Decision{Next: lsv1alpha1.PhaseCompleting, Why: because(string(lsv1alpha1.PhaseCompleting), "all sub-objects succeeded")}
 }
 
-// lost decides about a child that vanished during the job: the others are awaited, because the installation never
-// finishes before them.
+// lost decides about a child that vanished during the job: it awaits the others, because the installation never finishes before them.
 func lost(o Observed, gone Child) Decision {
 	if busy := running(present(o.Children), o.Job.ID); len(busy) > 0 {
 		return wait(
 			lsv1alpha1.ReasonWaitingForSubObjects,
-			fmt.Sprintf("%s was deleted by somebody; waiting for %s%s", gone, names(busy), o.since()),
+			fmt.Sprintf("%s was deleted during the job; waiting for %s%s", gone, names(busy), o.since()),
 		)
 	}
-	return fail(o, reasonSubObjectGone, fmt.Sprintf("%s was deleted while the job was running; request a new job to create it again", gone))
+	return fail(o, reasonSubObjectGone, fmt.Sprintf("%s was deleted during the job; start a new job to recreate it", gone))
 }
 
 func decideCompletion(o Observed) Decision {
@@ -208,7 +223,7 @@ func decideCompletion(o Observed) Decision {
 		return interrupted(o)
 	}
 	if o.Changed {
-		return fail(o, reasonSpecChanged, "the spec was changed during the job, so its exports would belong to an older one; request a new job")
+		return fail(o, reasonSpecChanged, "the spec changed during the job, so the exports would belong to the old one; start a new job")
 	}
 	if !o.ExportsWritten {
 		return writeExports()
@@ -224,12 +239,12 @@ func decideCompletion(o Observed) Decision {
 	return d
 }
 
-// writeExports comes before anybody is told of the exports.
+// writeExports comes before anybody is notified of the exports.
 func writeExports() Decision {
-	return Decision{Do: []Effect{Export{}}, Why: because(string(lsv1alpha1.PhaseCompleting), "the exports are written")}
+	return Decision{Do: []Effect{Export{}}, Why: because(string(lsv1alpha1.PhaseCompleting), "writing exports")}
 }
 
-// importers are the successors that want to know of new exports.
+// importers returns the successors to notify of new exports.
 func (o Observed) importers() []string {
 	var names []string
 	for _, s := range o.Successors {
@@ -244,12 +259,12 @@ func present(children []Child) []Child {
 	return filter(children, func(c Child) bool { return c.Presence != Gone })
 }
 
-// without returns the children to which the job was not handed down. One that is unseen cannot be written to.
+// without returns the children to which the job was not passed down. An unseen child cannot be written to.
 func without(children []Child, job string) []Child {
 	return filter(children, func(c Child) bool { return c.Presence == Present && !c.has(job) })
 }
 
-// running returns the children that have not finished the job, those included that cannot be seen.
+// running returns the children that have not finished the job, including those that are not visible.
 func running(children []Child, job string) []Child {
 	return filter(children, func(c Child) bool { return c.Presence != Gone && !c.finished(job) })
 }
@@ -268,7 +283,7 @@ func filter(children []Child, keep func(Child) bool) []Child {
 	return kept
 }
 
-// problems names children and what they say went wrong.
+// problems names children and the errors that they report.
 func problems(children []Child) string {
 	var result []string
 	for _, c := range children {

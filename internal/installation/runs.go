@@ -9,7 +9,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// endOf is when the last run ended; nil while there is none, or one is under way.
+// endOf returns when the last run ended; nil if there was none, or one is in progress.
 func endOf(status *lsv1alpha1.InstallationStatus) *metav1.Time {
 	if status.TransitionTimes == nil {
 		return nil
@@ -19,11 +19,11 @@ func endOf(status *lsv1alpha1.InstallationStatus) *metav1.Time {
 
 const (
 	maxRuns = 5
-	// maxRunMessage is in characters: the whole message of the last run stands in lastError.
+	// maxRunMessage is in characters: lastError contains the whole message of the last run.
 	maxRunMessage = 256
 )
 
-// noteRun puts the run that has ended at the head of the list.
+// noteRun puts the finished run at the head of the list.
 func noteRun(inst *lsv1alpha1.Installation, ended metav1.Time, continuous bool) {
 	status := &inst.Status
 	latest := lsv1alpha1.EndedRun{

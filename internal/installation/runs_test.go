@@ -18,7 +18,7 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// endJob settles the end of a job that has begun a minute before.
+// endJob settles the end of a job that started a minute before.
 func endJob(inst *lsv1alpha1.Installation, id string, now time.Time, err error) {
 	inst.Status.JobID, inst.Status.Phase = id, lsv1alpha1.PhaseCompleting
 	begin := metav1.NewTime(now.Add(-time.Minute))

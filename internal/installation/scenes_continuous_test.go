@@ -14,7 +14,7 @@ import (
 	"espalier.dev/internal/installation"
 )
 
-// settled is an installation that has come to an end with what is below it.
+// settled is an installation that has finished, like everything below it.
 func settled(phase lsv1alpha1.Phase, change ...func(*installation.Observed)) installation.Observed {
 	o := installation.Observed{Continuous: true, Chosen: lsv1alpha1.FlowContinuous, Entered: true}
 	o.Phase, o.Finalizer, o.Children, o.Now = phase, true, []installation.Child{child(phase)}, noon
@@ -32,7 +32,7 @@ func below(children ...installation.Child) func(*installation.Observed) {
 	return func(o *installation.Observed) { o.Children = children }
 }
 
-// done are the effects of a pass in the order in which they happened, and the phase that it ended in.
+// done returns the effects of a pass in execution order, and the phase that it ended in.
 func done(o installation.Observed) (effects []string, after installation.Observed, why string) {
 	after, decisions, err := pass(o)
 	if err != nil {
@@ -71,7 +71,7 @@ func TestCON10_CON11_CON13_CON15_Entry(t *testing.T) {
 			settled(lsv1alpha1.PhaseSucceeded, changed, func(o *installation.Observed) { o.Ignored = true }),
 			nil,
 			lsv1alpha1.PhaseSucceeded,
-			"freezes",
+			"frozen by",
 		},
 		"ignored on its way": {
 			settled(lsv1alpha1.PhaseProgressing, below(child(lsv1alpha1.PhaseSucceeded)), func(o *installation.Observed) { o.Ignored = true }),
@@ -139,11 +139,11 @@ func TestCON14_CON20_CON24_StateOfWhatIsBelow(t *testing.T) {
 			Name:     "e",
 			Presence: installation.Gone,
 		})), []string{"prepare"}, lsv1alpha1.PhaseProgressing, "waiting"},
-		"a new spec has to wait": {
+		"a new spec must wait": {
 			settled(lsv1alpha1.PhaseProgressing, changed, below(child(lsv1alpha1.PhaseProgressing))),
 			nil,
 			lsv1alpha1.PhaseProgressing,
-			"the spec has changed, which has no effect before",
+			"the spec has changed, which takes effect afterwards",
 		},
 		"successors are triggered": {
 			settled(
@@ -159,7 +159,7 @@ func TestCON14_CON20_CON24_StateOfWhatIsBelow(t *testing.T) {
 			settled(lsv1alpha1.PhaseFailed, below(child(lsv1alpha1.PhaseSucceeded)), func(o *installation.Observed) { o.Own = true }),
 			nil,
 			lsv1alpha1.PhaseFailed,
-			"until it is asked",
+			"until a reconcile is requested",
 		},
 	})
 }
@@ -186,7 +186,7 @@ func TestCON21_CON22_CON23_Updates(t *testing.T) {
 		},
 		"failed, and reconcile": {
 			settled(lsv1alpha1.PhaseFailed, asks(lsv1alpha1.OperationReconcile)),
-			[]string{"prepare", "ask execution e to reconcile", "remove the operation annotation"},
+			[]string{"prepare", "request reconcile of execution e", "remove the operation annotation"},
 			lsv1alpha1.PhaseProgressing,
 			"waiting for execution e",
 		},
@@ -201,7 +201,7 @@ func TestCON21_CON22_CON23_Updates(t *testing.T) {
 			settled(lsv1alpha1.PhaseSucceeded, changed, after(lsv1alpha1.PhaseSucceeded, func(s *installation.Sibling) { s.UpToDate = false })),
 			nil,
 			wait,
-			"has not taken its new spec",
+			"has not processed its new spec",
 		},
 		"a predecessor is queued": {
 			settled(
@@ -211,7 +211,7 @@ func TestCON21_CON22_CON23_Updates(t *testing.T) {
 			),
 			nil,
 			wait,
-			"is asked to reconcile",
+			"has a pending request to reconcile",
 		},
 		"predecessors do not disturb": {
 			settled(lsv1alpha1.PhaseSucceeded, after(lsv1alpha1.PhaseFailed)),
@@ -233,13 +233,13 @@ func TestCON25_Abort(t *testing.T) {
 	play(t, map[string]scene{
 		"on its way": {
 			settled(lsv1alpha1.PhaseProgressing, asks(lsv1alpha1.OperationAbort)),
-			[]string{"ask execution e to abort", "remove the operation annotation"},
+			[]string{"request abort of execution e", "remove the operation annotation"},
 			lsv1alpha1.PhaseAborted,
 			"aborted",
 		},
 		"before its status tells of what it has made": {
 			settled(lsv1alpha1.PhaseProgressing, asks(lsv1alpha1.OperationAbort), func(o *installation.Observed) { o.Entered = false }),
-			[]string{"enter the continuous flow", "ask execution e to abort", "remove the operation annotation"},
+			[]string{"enter the continuous flow", "request abort of execution e", "remove the operation annotation"},
 			lsv1alpha1.PhaseAborted,
 			"aborted",
 		},
@@ -253,17 +253,17 @@ func TestCON25_Abort(t *testing.T) {
 			settled(lsv1alpha1.PhaseAborted, aborted, below(child(lsv1alpha1.PhaseFailed))),
 			nil,
 			lsv1alpha1.PhaseAborted,
-			"until it is asked",
+			"until a reconcile is requested",
 		},
 		"goes on": {
 			settled(lsv1alpha1.PhaseAborted, aborted, below(child(lsv1alpha1.PhaseFailed)), asks(lsv1alpha1.OperationReconcile)),
-			[]string{"prepare", "ask execution e to reconcile", "remove the operation annotation"},
+			[]string{"prepare", "request reconcile of execution e", "remove the operation annotation"},
 			lsv1alpha1.PhaseProgressing,
 			"",
 		},
 		"new spec": {
 			settled(lsv1alpha1.PhaseAborted, aborted, below(child(lsv1alpha1.PhaseFailed)), changed),
-			[]string{"prepare", "ask execution e to reconcile"},
+			[]string{"prepare", "request reconcile of execution e"},
 			lsv1alpha1.PhaseProgressing,
 			"",
 		},
@@ -287,7 +287,7 @@ func TestCON30_CON31_Force(t *testing.T) {
 	failed := func(o *installation.Observed) {
 		o.Predecessors = []installation.Sibling{sibling(lsv1alpha1.PhaseFailed)}
 	}
-	all := []string{"prepare", "ask execution e to force-reconcile", "remove the operation annotation"}
+	all := []string{"prepare", "request force-reconcile of execution e", "remove the operation annotation"}
 	play(t, map[string]scene{
 		"at rest":      {settled(lsv1alpha1.PhaseSucceeded, force), all, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
 		"while busy":   {settled(lsv1alpha1.PhaseProgressing, force), all, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
@@ -325,7 +325,7 @@ func TestCON12_CON40_CON41_CON42_CON43_CON44_Deletion(t *testing.T) {
 			"waiting for the deletion of execution e",
 		},
 		"then it goes":     {settled(deleting, gone, imported, vanished), []string{"clean up", "remove the finalizer"}, deleting, "gone"},
-		"busy":             {settled(lsv1alpha1.PhaseProgressing, gone), nil, deleting, "execution e has to be completed"},
+		"busy":             {settled(lsv1alpha1.PhaseProgressing, gone), nil, deleting, "deletion waits until execution e is completed"},
 		"busy, with force": {settled(lsv1alpha1.PhaseProgressing, gone, force), []string{"delete execution e"}, deleting, ""},
 		"at rest": {
 			settled(lsv1alpha1.PhaseFailed, gone),
@@ -354,7 +354,7 @@ func TestCON12_CON40_CON41_CON42_CON43_CON44_Deletion(t *testing.T) {
 		},
 		"force is passed on": {
 			settled(deleting, gone, imported, force, below(child(lsv1alpha1.PhaseProgressing, leaving))),
-			[]string{"ask execution e to force-reconcile", "remove the operation annotation"},
+			[]string{"request force-reconcile of execution e", "remove the operation annotation"},
 			deleting,
 			"waiting for the deletion of execution e",
 		},
@@ -366,7 +366,7 @@ func TestCON12_CON40_CON41_CON42_CON43_CON44_Deletion(t *testing.T) {
 		},
 		"asked to try again": {
 			settled(lsv1alpha1.PhaseFailed, gone, below(child(lsv1alpha1.PhaseFailed, leaving)), asks(lsv1alpha1.OperationReconcile)),
-			[]string{"ask execution e to reconcile", "remove the operation annotation"},
+			[]string{"request reconcile of execution e", "remove the operation annotation"},
 			deleting,
 			"waiting",
 		},
@@ -374,12 +374,12 @@ func TestCON12_CON40_CON41_CON42_CON43_CON44_Deletion(t *testing.T) {
 			settled(lsv1alpha1.PhaseSucceeded, gone, func(o *installation.Observed) { o.Ignored = true }),
 			nil,
 			lsv1alpha1.PhaseSucceeded,
-			"freezes",
+			"frozen by",
 		},
 	})
 }
 
-// Who leaves the flow tells those below, once nothing is on its way.
+// An installation that leaves the flow converts what is below, once nothing is in progress.
 func TestChangingTheFlow(t *testing.T) {
 	jobs := func(o *installation.Observed) { o.Chosen = lsv1alpha1.FlowJob }
 	play(t, map[string]scene{
@@ -390,7 +390,7 @@ func TestChangingTheFlow(t *testing.T) {
 			"Job",
 		},
 		"not on its way":     {settled(lsv1alpha1.PhaseProgressing, jobs), nil, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
-		"nor with busy ones": {settled(lsv1alpha1.PhaseFailed, jobs, below(child(""))), nil, lsv1alpha1.PhaseFailed, "once it is completed"},
+		"nor with busy ones": {settled(lsv1alpha1.PhaseFailed, jobs, below(child(""))), nil, lsv1alpha1.PhaseFailed, "when these are finished"},
 		"enters": {
 			settled(
 				lsv1alpha1.PhaseSucceeded,
@@ -429,7 +429,7 @@ func TestTheFlowIsNotChangedOnTheWay(t *testing.T) {
 		noted, told := false, false
 		for _, c := range inst.Status.Conditions {
 			noted = noted || c.Type == installation.ConditionFlow
-			told = told || c.Type == installation.ConditionFlow && strings.Contains(c.Message, "spec.flow cannot become "+string(test.chosen))
+			told = told || c.Type == installation.ConditionFlow && strings.Contains(c.Message, "spec.flow cannot change to "+string(test.chosen))
 		}
 		if got := installation.FlowOf(inst); got != test.follows || told != test.told || noted != told {
 			t.Errorf("%+v: follows %s, conditions %+v", test, got, inst.Status.Conditions)
@@ -437,7 +437,7 @@ func TestTheFlowIsNotChangedOnTheWay(t *testing.T) {
 	}
 }
 
-// What is below is busy unless its phase is completed and speaks of its present spec.
+// What is below is busy unless its phase is completed and refers to its current spec.
 func TestCON01_CON02_CON04_CompletedAndUpToDateIsNotBusy(t *testing.T) {
 	for _, phase := range everyPhase {
 		completed := slices.Contains([]lsv1alpha1.Phase{lsv1alpha1.PhaseSucceeded, lsv1alpha1.PhaseFailed, lsv1alpha1.PhaseAborted}, phase)

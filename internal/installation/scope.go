@@ -8,7 +8,7 @@ import (
 	"espalier.dev/internal/dataflow"
 )
 
-// ScopeOf is where an installation lives.
+// ScopeOf returns the scope that an installation is in.
 func ScopeOf(inst *lsv1alpha1.Installation) dataflow.Scope {
 	return dataflow.Scope{Namespace: inst.Namespace, Parent: ParentOf(inst)}
 }

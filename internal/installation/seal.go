@@ -11,23 +11,24 @@ import (
 	"espalier.dev/internal/dataflow"
 )
 
-// SealAnnotation vouches for the blueprint that a nested installation has inline: it was part of a blueprint whose signature was checked,
-// or was rendered by one. A label or an owner proves nothing, as everybody can set them who may write installations.
+// SealAnnotation vouches for the inline blueprint of a nested installation: it was part of a blueprint whose signature was checked, or was
+// rendered by one. A label or an owner proves nothing, as every user who may write installations can set them.
 const SealAnnotation = "espalier.dev/verified-blueprint"
 
-// Sealed reports whether the inline blueprint of an installation is the one that its parent wanted after a check of its own signature.
+// Sealed reports whether the inline blueprint of an installation is the one that its parent wanted after it checked its own signature.
 func Sealed(hasher dataflow.Hasher, inst *lsv1alpha1.Installation) bool {
 	seal := sealOf(hasher, inst)
 	return seal != nil && hmac.Equal(seal, []byte(inst.Annotations[SealAnnotation]))
 }
 
-// sealOf is nil if there is no inline blueprint. The seal is good for one name in one namespace: elsewhere other keys may be trusted.
+// sealOf returns the seal, nil if there is no inline blueprint. A seal is valid for one name in one namespace: other namespaces may trust
+// other keys.
 func sealOf(hasher dataflow.Hasher, inst *lsv1alpha1.Installation) []byte {
 	inline := inst.Spec.Blueprint.Inline
 	if inline == nil {
 		return nil
 	}
-	// The API server gives JSON back in another form.
+	// The API server returns JSON in a different form.
 	var files any
 	if err := json.Unmarshal(inline.Filesystem.Raw, &files); err != nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"espalier.dev/internal/installation"
 )
 
-// A seal is good for the blueprint and the name that it was made for, in whatever form the blueprint comes back.
+// A seal is valid for the blueprint and the name that it was made for, in whatever form the blueprint is returned.
 func TestSeals(t *testing.T) {
 	hasher := func(key string) dataflow.Hasher {
 		h, err := dataflow.NewHasher([]byte(strings.Repeat(key, dataflow.MinHashKey)))

@@ -13,9 +13,9 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// Settle writes the outcome of a decision into the status and returns the facts as they stand then.
+// Settle writes the outcome of a decision to the status and returns the facts afterwards.
 func Settle(inst *lsv1alpha1.Installation, o Observed, d Decision, err error) Observed {
-	before := endOf(&inst.Status)
+	before, waited := endOf(&inst.Status), o.Phase == lsv1alpha1.PhaseInit
 	switch {
 	case o.NamespaceEnds:
 		return o
@@ -25,8 +25,13 @@ func Settle(inst *lsv1alpha1.Installation, o Observed, d Decision, err error) Ob
 		o = settleJob(inst, o, d, err)
 	}
 	noteFlow(inst, o.Now)
+	noteSuspension(inst, d, o.Now)
 	if ended := endOf(&inst.Status); ended != nil && !ended.Equal(before) && IsRoot(inst) {
 		noteRun(inst, *ended, o.Continuous)
+		if waited && !o.Continuous {
+			noteSpec(inst, o) // The job ended before it used a spec.
+		}
+		noteResult(inst, *ended, o)
 	}
 	return o
 }
@@ -49,7 +54,7 @@ func settleJob(inst *lsv1alpha1.Installation, o Observed, d Decision, err error)
 	return o
 }
 
-// settleSteps records what single steps have come to.
+// settleSteps records the results of single steps.
 func settleSteps(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed {
 	status := &inst.Status
 	if beginsJob(o, d) {
@@ -62,6 +67,7 @@ func settleSteps(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed
 	if o.Prepared != nil {
 		o.Prepared.record(status)
 		ObserveSpec(inst)
+		noteSpec(inst, o) // It may have changed while the job waited in Init.
 		o.Prepared.tell(status, o.Now)
 		o.Prepared, o.Changed = nil, changed(inst)
 	}
@@ -74,7 +80,7 @@ func settleSteps(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed
 	return o
 }
 
-// settlePhase records what comes with entering a phase.
+// settlePhase records what entering a phase implies.
 func settlePhase(status *lsv1alpha1.InstallationStatus, next lsv1alpha1.Phase, now time.Time) {
 	switch next {
 	case lsv1alpha1.PhaseObjectsCreated:
@@ -89,7 +95,7 @@ func settlePhase(status *lsv1alpha1.InstallationStatus, next lsv1alpha1.Phase, n
 	}
 }
 
-// settleRequest tells of the request for a job, or that there is none.
+// settleRequest reports the request for a job, or that there is none.
 func settleRequest(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed {
 	if does[Announce](d) {
 		run.Announce(&inst.Status.RunStatus, o.Now)
@@ -111,7 +117,7 @@ func beginsJob(o Observed, d Decision) bool {
 	return first && (!o.Job.Running() || o.Phase == "" || o.Phase.IsFinal())
 }
 
-// startJob makes the job the current one that the facts speak of: handed down, requested, or new.
+// startJob makes the job current that the facts contain: passed down, requested, or new.
 func startJob(inst *lsv1alpha1.Installation, o *Observed) {
 	status, first := &inst.Status, lsv1alpha1.PhaseInit
 	if o.Deleting {
@@ -127,13 +133,14 @@ func startJob(inst *lsv1alpha1.Installation, o *Observed) {
 		countAutomatic(inst, o)
 	}
 	ObserveSpec(inst)
+	noteStart(inst, *o)
 	o.Changed, o.FlowOnly = false, false
-	// From here on the job counts, and what it exports.
+	// From here on, the job and its exports count.
 	status.ConfigGeneration, status.Imports = "", nil
 	status.DependentsToTrigger, o.UntoldSuccessors = nil, nil
 }
 
-// countAutomatic remembers a job that has started by itself because it was due.
+// countAutomatic records a job that started automatically because it was due.
 func countAutomatic(inst *lsv1alpha1.Installation, o *Observed) {
 	if o.Deleting || o.Automatic.Due.IsZero() || o.Automatic.Due.After(o.Now) {
 		return
@@ -151,7 +158,7 @@ func countAutomatic(inst *lsv1alpha1.Installation, o *Observed) {
 	inst.Status.AutomaticReconcileStatus = next
 }
 
-// record puts into a status what the effect Prepare came to.
+// record writes the result of the effect Prepare to a status.
 func (p Prepared) record(status *lsv1alpha1.InstallationStatus) {
 	status.ObservedGeneration, status.ImportsHash, status.BlueprintRevision = p.Generation, p.ImportsHash, p.BlueprintRevision
 	status.SubInstCache, status.ExecutionReference = p.Subs, p.ExecutionRef

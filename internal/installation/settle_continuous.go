@@ -40,8 +40,8 @@ func settleContinuously(inst *lsv1alpha1.Installation, o Observed, d Decision, e
 // moves reports whether a decision does something, or leads to another phase.
 func moves(o Observed, d Decision) bool { return len(d.Do) > 0 || d.Next != "" && d.Next != o.Phase }
 
-// concludes reports whether a decision makes the present spec the one that the phase speaks of, although nothing was updated: it is this
-// very spec that is not to be pursued, or this very deletion that has failed, or nothing but the flow is another one.
+// concludes reports whether a decision makes the phase refer to the current spec, although nothing was updated: this very spec was
+// aborted, or this very deletion has failed, or only the flow has changed.
 func concludes(o Observed, d Decision) bool {
 	switch {
 	case d.Next == lsv1alpha1.PhaseAborted && d.Why.Code == lsv1alpha1.ReasonAborted:
@@ -60,9 +60,10 @@ func record(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed {
 		o.Prepared.tell(status, o.Now)
 		remember(status, *o.Prepared)
 		ObserveSpec(inst)
+		noteSpec(inst, o)
 		o.Updated, o.Entered, o.Changed, o.FlowOnly = true, true, false, false
 		o.ImportsChanged, o.UsedHash, o.Prepared = nil, status.ImportsHash, nil
-		o.Stuck = nil
+		o.Stuck, o.Unrecorded = nil, ""
 	}
 	for _, effect := range d.Do {
 		o = recordEffect(inst, o, effect)
@@ -74,17 +75,18 @@ func record(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed {
 	return o
 }
 
-// giveUp remembers that an update has failed for good: it is not tried again with the same spec and the same imports, and a deletion
-// goes on without.
+// giveUp records that an update has failed permanently: it is not retried with the same spec and the same imports, and a deletion
+// continues without it.
 func giveUp(inst *lsv1alpha1.Installation, o Observed) Observed {
 	o.attempt.record(&inst.Status)
 	remember(&inst.Status, o.attempt)
 	ObserveSpec(inst)
-	o.Entered, o.Changed, o.FlowOnly, o.ImportsChanged = true, false, false, nil
+	noteSpec(inst, o)
+	o.Entered, o.Changed, o.FlowOnly, o.ImportsChanged, o.Unrecorded = true, false, false, nil, ""
 	return o
 }
 
-// recordEffect keeps what an effect has come to that is done by the status write.
+// recordEffect records the result of an effect that the status write does.
 func recordEffect(inst *lsv1alpha1.Installation, o Observed, effect Effect) Observed {
 	status := &inst.Status
 	switch effect.(type) {
@@ -99,7 +101,7 @@ func recordEffect(inst *lsv1alpha1.Installation, o Observed, effect Effect) Obse
 	case LeaveFlow:
 		Leave(status)
 		if o.FlowOnly || status.ObservedSpec == "" {
-			// What else has changed is for the next job.
+			// Any other change is for the next job.
 			ObserveSpec(inst)
 		}
 	}

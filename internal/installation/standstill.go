@@ -12,11 +12,11 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// A tree stands still if nothing below is in work and what is busy only waits for what has failed or was aborted beside it. By
-// itself nothing changes any more; so these children may be touched, else no corrected spec would ever reach them.
+// A tree stands still if nothing below is in progress and everything busy only waits for siblings that failed or were aborted. By itself,
+// nothing changes any more; so these children may be touched, or else no corrected spec would ever reach them.
 
-// stuckOnes names the nested installations that wait for a sibling which has ended badly, directly or by way of others that wait,
-// and those that say of themselves that they stand still.
+// stuckOnes names the nested installations that wait for a failed or aborted sibling, directly or through others that wait, and those that
+// report that they stand still.
 func stuckOnes(parent *lsv1alpha1.Installation, subs []*lsv1alpha1.Installation) map[string]bool {
 	stuck, ended, siblings := map[string]bool{}, map[string]bool{}, []dataflow.Sibling{}
 	waits := false
@@ -31,7 +31,7 @@ func stuckOnes(parent *lsv1alpha1.Installation, subs []*lsv1alpha1.Installation)
 	}
 	related, err := dataflow.NewSiblings(dataflow.Scope{Namespace: parent.Namespace, Parent: parent.Name}, siblings)
 	if err != nil {
-		return stuck // Who waits for whom cannot be told.
+		return stuck // It is unknown which one waits for which.
 	}
 	for grown := true; grown; {
 		grown = false
@@ -51,14 +51,14 @@ func endedBadly(sub *lsv1alpha1.Installation) bool {
 	return (phase == lsv1alpha1.PhaseFailed || phase == lsv1alpha1.PhaseAborted) && sub.Generation == sub.Status.ObservedGeneration
 }
 
-// StandsStill reports whether an installation says that nothing below it goes on by itself.
+// StandsStill reports whether an installation says that nothing below it continues by itself.
 func StandsStill(sub *lsv1alpha1.Installation) bool {
 	status := &sub.Status
 	return status.Phase == lsv1alpha1.PhaseProgressing && sub.Generation == status.ObservedGeneration &&
 		run.ReadyReason(&status.RunStatus) == run.ReasonStandstill
 }
 
-// standstill reports whether the children that are busy only wait for what never comes.
+// standstill reports whether all busy children only wait for what will never happen.
 func (o Observed) standstill() bool {
 	busy := filter(o.below(), Child.Busy)
 	return len(busy) > 0 && len(filter(busy, o.stuck)) == len(busy)
@@ -68,12 +68,12 @@ func (o Observed) stuck(c Child) bool {
 	return c.Kind == ChildInstallation && c.Presence == Present && !c.Deleting && o.Stuck[c.Name]
 }
 
-// standsStill reports whether a child that stands still has something below that can be tried again.
+// standsStill reports whether a child that stands still has something below it that can be retried.
 func (o Observed) standsStill(c Child) bool {
 	return o.stuck(c) && c.Phase == lsv1alpha1.PhaseProgressing && c.UpToDate && !run.Asked(c.Operation)
 }
 
-// busy are the children that must not be touched: none at a standstill.
+// busy returns the children that must not be touched: none at a standstill.
 func (o Observed) busy() []Child {
 	if o.standstill() {
 		return nil
@@ -81,12 +81,22 @@ func (o Observed) busy() []Child {
 	return filter(o.below(), Child.Busy)
 }
 
-// deadlock says what stands still and how that ends.
+// deadlock says what stands still and how to end that. What waits for a sibling that itself stands still has that sibling as its cause.
 func (o Observed) deadlock() string {
 	all := o.below()
 	ended := filter(all, func(c Child) bool {
 		return !c.Busy() && (c.Phase == lsv1alpha1.PhaseFailed || c.Phase == lsv1alpha1.PhaseAborted)
 	})
-	return fmt.Sprintf("nothing below goes on by itself: %s waits for what has not succeeded (%s); correct the spec, or set annotation %s=%s",
-		listed(filter(all, Child.Busy)), problems(ended), lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationReconcile)
+	var causes []string
+	if len(ended) > 0 {
+		causes = append(causes, problems(ended))
+	}
+	if still := filter(all, func(c Child) bool { return c.Busy() && c.Phase == lsv1alpha1.PhaseProgressing }); len(still) > 0 {
+		causes = append(causes, "standstill in "+listed(still))
+	}
+	what := list(causes)
+	if waiting := filter(all, func(c Child) bool { return c.Busy() && c.Phase != lsv1alpha1.PhaseProgressing }); len(waiting) > 0 {
+		what = fmt.Sprintf("standstill: %s waits for what did not succeed (%s)", listed(waiting), what)
+	}
+	return fmt.Sprintf("%s; correct the spec, or set annotation %s=%s", what, lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationReconcile)
 }

@@ -39,7 +39,7 @@ func stuck(c *installation.Child)   { c.Kind, c.Name = installation.ChildInstall
 func ofJobs(c *installation.Child)  { c.Flow = lsv1alpha1.FlowJob }
 func queued(c *installation.Child)  { c.Operation = lsv1alpha1.OperationReconcile }
 
-// broods are what can be below an installation.
+// broods are the possible sets of children of an installation.
 var broods = [][]installation.Child{
 	nil,
 	{{Kind: installation.ChildExecution, Name: "e", Presence: installation.Unseen}},
@@ -71,7 +71,7 @@ func sibling(phase lsv1alpha1.Phase, change ...func(*installation.Sibling)) inst
 	return s
 }
 
-// surroundings are the siblings that there can be.
+// surroundings are the possible siblings.
 var surroundings = []installation.Observed{
 	{},
 	{Predecessors: []installation.Sibling{sibling(lsv1alpha1.PhaseSucceeded)}},
@@ -100,14 +100,14 @@ func facts(bits int, o installation.Observed) installation.Observed {
 	if on(8) {
 		o.Chosen = lsv1alpha1.FlowJob
 	}
-	// Whichever child has this name waits for another one that has failed.
+	// The child with this name, whichever it is, waits for another one that has failed.
 	o.Stuck = oneStuck
 	o.FlowOnly = on(10) && o.Phase.IsCompleted() && !o.Changed
 	o.Own = on(9) && (o.Phase == lsv1alpha1.PhaseFailed || o.Phase == lsv1alpha1.PhaseAborted)
 	return o
 }
 
-// telling leaves out combinations in which a fact does not matter, and for which another one stands.
+// telling excludes combinations in which a fact does not matter, because another combination represents them.
 func telling(bits int, o installation.Observed) bool {
 	switch {
 	case len(o.Predecessors) > 0 && o.Deleting, o.IgnoreSuccessors && !o.Deleting:
@@ -123,7 +123,7 @@ func telling(bits int, o installation.Observed) bool {
 	}
 }
 
-// everyContinuous calls with combinations of facts: those of the given cases.
+// everyContinuous calls a function with the combinations of facts that the given cases select.
 func everyContinuous(cases *share.Cases, call func(installation.Observed)) {
 	for _, phase := range everyPhase {
 		for _, operation := range operations {
@@ -145,7 +145,7 @@ func everyContinuous(cases *share.Cases, call func(installation.Observed)) {
 	}
 }
 
-// act is what effects do to the facts.
+// act applies effects to the facts.
 func act(o installation.Observed, effect installation.Effect) (installation.Observed, error) {
 	change := func(children []installation.Child, change func(*installation.Child)) {
 		for _, c := range children {
@@ -188,7 +188,7 @@ func act(o installation.Observed, effect installation.Effect) (installation.Obse
 
 var errEndless = errors.New("no end")
 
-// concrete are the effects of a decision, with what one of them comes to when it is its turn.
+// concrete returns the effects of a decision, with an effect replaced by its result when it is executed.
 func concrete(o installation.Observed, effect installation.Effect) []installation.Effect {
 	if _, ok := effect.(installation.TellOfUpdate); !ok {
 		return []installation.Effect{effect}
@@ -199,7 +199,7 @@ func concrete(o installation.Observed, effect installation.Effect) []installatio
 	return nil
 }
 
-// pass does what the loop does, and returns the facts at its end and all decisions, with the effects that they have had.
+// pass does what the loop does, and returns the facts at its end and all decisions, with the effects that they had.
 func pass(o installation.Observed) (installation.Observed, []installation.Decision, error) {
 	inst := &lsv1alpha1.Installation{}
 	inst.Generation = 1

@@ -31,7 +31,7 @@ var jobs = []run.Job{{}, {ID: older, FinishedID: older}, {ID: job, FinishedID: o
 
 var requests = []run.Request{{}, {Asked: true}, {GrantedID: "job-3"}, {GrantedID: job}}
 
-// neighbourhoods are predecessors, successors and trouble.
+// neighbourhoods are predecessors, successors and dependency errors.
 var neighbourhoods = []installation.Observed{
 	{},
 	{DependencyError: errTrouble},
@@ -60,7 +60,7 @@ var neighbourhoods = []installation.Observed{
 	}}},
 }
 
-// states are all that can be known of a child.
+// states are all possible states of a child.
 var states = []installation.Child{
 	{Presence: installation.Unseen},
 	{Presence: installation.Gone},
@@ -73,7 +73,7 @@ var states = []installation.Child{
 	{Presence: installation.Present, Job: run.Job{ID: job, FinishedID: job}, Phase: lsv1alpha1.PhaseDeleteFailed, Deleting: true},
 }
 
-// families are all combinations of at most two children and one that leaves.
+// families are all combinations of at most two children and one orphan.
 func families(each func(children, leaving []installation.Child)) {
 	named := func(c installation.Child, kind installation.ChildKind, name string) installation.Child {
 		c.Kind, c.Name = kind, name
@@ -99,8 +99,8 @@ func families(each func(children, leaving []installation.Child)) {
 	}
 }
 
-// everything calls each for all abstract observations: every phase, job, request and flag without children in detail, and
-// every family in every phase of a running job.
+// everything calls each with all abstract observations: every phase, job, request and flag without children in detail, and every family in
+// every phase of a running job.
 func everything(each func(installation.Observed)) {
 	for _, phase := range phases {
 		for _, j := range jobs {
@@ -122,7 +122,7 @@ func everything(each func(installation.Observed)) {
 	}
 }
 
-// alone varies everything about an installation but its children.
+// alone varies everything about an installation except its children.
 func alone(o installation.Observed, each func(installation.Observed)) {
 	for _, request := range requests {
 		for _, around := range neighbourhoods {

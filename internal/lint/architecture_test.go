@@ -15,7 +15,7 @@ import (
 // folderCell matches "`internal/loop/`" in the table of folders.
 var folderCell = regexp.MustCompile("`([a-z0-9/-]+)/`")
 
-// folderRow is a line of the table of folders: the folders it is about, and those that its description names.
+// folderRow is a line of the table of folders: its folders, and those that its description names.
 type folderRow struct {
 	folders, described []string
 }
@@ -47,7 +47,7 @@ func folderRows(t *testing.T) []folderRow {
 	return rows
 }
 
-// TestArchitecturePageListsNoFolderThatIsMissing keeps newcomers from looking for folders that nobody has built.
+// TestArchitecturePageListsNoFolderThatIsMissing rejects folders that do not exist.
 func TestArchitecturePageListsNoFolderThatIsMissing(t *testing.T) {
 	exists := func(folder string) bool {
 		info, err := os.Stat(filepath.Join(root, folder))

@@ -18,7 +18,7 @@ const (
 	afterTheRule  = "2026-11-19T12:00:00Z"
 )
 
-// repository is a clone with commits of a test.
+// repository is a clone with a test's commits.
 type repository struct {
 	*testing.T
 	folder string
@@ -48,7 +48,7 @@ func (r repository) commit(date, message string) {
 	r.git(date, "commit", "--quiet", "--allow-empty", "-m", message)
 }
 
-// checked returns what the check says, and whether it is content.
+// checked returns the output of the check, and whether it succeeds.
 func (r repository) checked() (said string, content bool) {
 	r.Helper()
 	out, err := exec.CommandContext(r.Context(), filepath.Join("..", "..", "tools", "commit-subjects.sh"), r.folder).CombinedOutput()
@@ -63,7 +63,7 @@ func TestSubjectsOfCommits(t *testing.T) {
 	short, long := strings.Repeat("s", 72), strings.Repeat("l", 73)
 	cases := map[string]struct {
 		prepare func(repository)
-		want    string // of what is said; empty if the check is content
+		want    string // in the output; empty if the check succeeds
 	}{
 		"as long as it may be":    {func(r repository) { r.commit(afterTheRule, short) }, ""},
 		"too long":                {func(r repository) { r.commit(afterTheRule, long) }, "has 73 characters, the limit is 72: " + long},

@@ -22,13 +22,13 @@ type Dependencies map[string]string
 type Module struct {
 	// GoMod is the path of its go.mod file, relative to the root of the tree.
 	GoMod string
-	// requires holds all modules that the build list names, direct or not.
+	// requires contains all modules in the build list, direct or not.
 	requires Dependencies
 	// tools are the packages of pinned developer tools.
 	tools []string
 }
 
-// ReadModule reads a go.mod file. The name is relative to the given root.
+// ReadModule reads a go.mod file, whose name is relative to root.
 func ReadModule(root, goMod string) (*Module, error) {
 	output, err := exec.Command("go", "mod", "edit", "-json", filepath.Join(root, filepath.FromSlash(goMod))).Output()
 	if err != nil {
@@ -51,8 +51,8 @@ func ReadModule(root, goMod string) (*Module, error) {
 	return module, nil
 }
 
-// Direct returns the modules of others that packages of this module import, tests included, or that its tools come
-// from. It looks at the imports, because go.mod says "indirect" until somebody tidies it.
+// Direct returns the third-party modules that packages of this module import, including tests, or that provide its tools. It reads the
+// imports, because go.mod says "indirect" until somebody tidies it.
 func (m *Module) Direct(tree *Tree, all []*Module) Dependencies {
 	direct := Dependencies{}
 	for _, file := range tree.goFiles(func(f *File) bool { return m.owns(f, all) }) {
@@ -78,7 +78,7 @@ func (m *Module) owns(file *File, all []*Module) bool {
 
 func (m *Module) folder() string { return path.Dir(m.GoMod) }
 
-// addProvider finds the module that an imported package comes from: the required one with the longest matching path.
+// addProvider finds the module that provides an imported package: the required one with the longest matching path.
 func (m *Module) addProvider(direct Dependencies, imported string) {
 	provider := ""
 	for required := range m.requires {
@@ -104,7 +104,7 @@ func CompareDependencies(page string, modules map[string]Dependencies) []string 
 			version := modules[goMod][path]
 			switch {
 			case rows[path] == "":
-				problems = append(problems, fmt.Sprintf("%s requires %s %s, and nobody says why", goMod, path, version))
+				problems = append(problems, fmt.Sprintf("%s requires %s %s without a reason: add a row", goMod, path, version))
 			case rows[path] != version:
 				problems = append(problems, fmt.Sprintf("%s requires %s %s, the page says %s", goMod, path, version, rows[path]))
 			}

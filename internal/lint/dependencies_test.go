@@ -143,7 +143,7 @@ func TestCompareDependencies(t *testing.T) {
 		"missing": {page, map[string]Dependencies{"go.mod": {
 			"a.org/a": "v1.0.0",
 			"b.org/b": "v2.0.0",
-		}}, []string{"go.mod requires b.org/b v2.0.0, and nobody says why"}},
+		}}, []string{"go.mod requires b.org/b v2.0.0 without a reason: add a row"}},
 		"stale": {page, map[string]Dependencies{"go.mod": {}}, []string{"the page lists a.org/a, which go.mod does not require"}},
 		"old version": {
 			page,
@@ -153,7 +153,7 @@ func TestCompareDependencies(t *testing.T) {
 		"no section": {
 			page,
 			map[string]Dependencies{"go.mod": {"a.org/a": "v1.0.0"}, "api/go.mod": {"c.org/c": "v1.0.0"}},
-			[]string{"api/go.mod requires c.org/c v1.0.0, and nobody says why"},
+			[]string{"api/go.mod requires c.org/c v1.0.0 without a reason: add a row"},
 		},
 		"old section": {page, map[string]Dependencies{}, []string{"the page has a section for go.mod, which does not exist"}},
 		"no reason": {

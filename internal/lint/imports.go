@@ -13,26 +13,25 @@ import (
 // modulePath is the path of the root module; all modules of the tree lie below it.
 const modulePath = "espalier.dev"
 
-// layer says what the packages in some folders, sub-folders included, may import. A folder that belongs to no layer
-// is an offence, so that nobody forgets to say where a new package stands.
+// layer says what the packages in some folders, including sub-folders, may import. A folder in no layer is an offence, so that every new
+// package gets one.
 type layer struct {
 	folders []string
-	// sees lists the folders of this project whose packages may be imported, beside those of the same folder.
-	// A star stands for all of them.
+	// sees lists the folders of this project whose packages may be imported, in addition to those of the same folder. A star stands for all of
+	// them.
 	sees []string
-	// libraries lists the only modules and packages of others that may be imported; nil allows all that go.mod names.
+	// libraries lists the only third-party modules and packages that may be imported; nil allows all in go.mod.
 	libraries []string
 }
 
 const everything = "*"
 
 var (
-	// decisions are the pure packages of the kinds. They never see each other: an installation knows an execution
-	// as a fact about a child.
+	// decisions are the pure packages of the kinds. They never import each other: an installation sees an execution as a fact about a child.
 	decisions = []string{
 		"internal/installation", "internal/execution", "internal/deployitem", "internal/pipeline", "internal/targetsync",
 	}
-	// adapters each speak to one kind of system outside.
+	// adapters each access one kind of external system.
 	adapters = []string{
 		"deployer", "internal/deployer", "internal/target", "internal/fleet", "internal/gitprovider", "internal/approval",
 		"internal/dial", "internal/taskgroup", "internal/oci",
@@ -69,7 +68,7 @@ var layers = slices.Concat(
 			libraries: slices.Concat(documents, []string{"github.com/santhosh-tekuri/jsonschema"}),
 		},
 		{
-			// The shell of the package below it: it reads what that understands.
+			// The shell of the package below it, which reads what that package interprets.
 			folders:   []string{"internal/component/repository"},
 			sees:      []string{"internal/failure", "internal/lru", "internal/archive", "internal/component", "internal/oci"},
 			libraries: []string{"github.com/opencontainers"},
@@ -102,7 +101,8 @@ var layers = slices.Concat(
 		},
 		{folders: []string{"internal/freshness"}, sees: []string{"api"}},
 		{folders: []string{"internal/confidential"}, sees: []string{"api", "internal/masking", "internal/dataflow", "internal/tenancy"}},
-		{folders: []string{"internal/dial", "internal/taskgroup"}, libraries: []string{}},
+		{folders: []string{"internal/dial", "internal/taskgroup", "internal/subprocess"}, libraries: []string{}},
+		{folders: []string{"internal/giteaserver"}, sees: []string{"internal/subprocess"}, libraries: []string{}},
 		{
 			folders: []string{"internal/oci"},
 			sees:    []string{"internal/failure", "internal/lru", "internal/archive", "internal/dial", "internal/version"},
@@ -124,12 +124,12 @@ var layers = slices.Concat(
 			sees:    []string{"api", "internal/failure", "internal/version", "internal/pipeline", "internal/gitprovider"},
 		},
 		{
-			// What runs in pods, which stays small.
+			// What runs in pods, which must stay small.
 			folders:   []string{"internal/deployer/container/inside"},
 			libraries: []string{},
 		},
 		{
-			// It hands blueprints to images, as they are.
+			// It passes blueprints to images unchanged.
 			folders: []string{"internal/deployer/container"},
 			sees: []string{
 				"api", "deployer", "internal/deployer", "internal/failure", "internal/masking", "internal/confidential", "internal/deployitem",
@@ -182,7 +182,7 @@ var layers = slices.Concat(
 			sees:    slices.Concat([]string{"api", "internal/offline", "internal/catalog", "internal/confidential"}, purePackages),
 		},
 		{folders: []string{"internal/objecttree"}, sees: slices.Concat([]string{"api"}, purePackages)},
-		{folders: []string{"internal/explain"}, sees: slices.Concat([]string{"api", "internal/objecttree"}, purePackages)},
+		{folders: []string{"internal/explain"}, sees: slices.Concat([]string{"api", "internal/objecttree", "internal/version"}, purePackages)},
 		{
 			folders: []string{"internal/live"},
 			sees:    []string{"api", "internal/masking", "internal/objecttree", "internal/target", "internal/deployer/objects"},
@@ -190,7 +190,7 @@ var layers = slices.Concat(
 		{folders: []string{"internal/steer"}, sees: slices.Concat([]string{"api"}, purePackages)},
 		{folders: []string{"ui"}, libraries: []string{}},
 		{
-			// What the pages show, without the server that brings it to them.
+			// The content of the pages, without the server that delivers them.
 			folders: []string{"internal/web/view"},
 			sees:    slices.Concat([]string{"api", "internal/objecttree", "internal/explain", "internal/steer", "internal/preview"}, purePackages),
 		},
@@ -211,7 +211,7 @@ var layers = slices.Concat(
 				[]string{
 					"api", "internal/version", "internal/offline", "internal/artifact", "internal/catalog",
 					"internal/oci", "internal/dial", "internal/target", "internal/objecttree", "internal/explain", "internal/live", "internal/steer",
-					"internal/preview", "internal/web", "internal/definitions", "config/crd", "config/rbac",
+					"internal/preview", "internal/confidential", "internal/web", "internal/definitions", "config/crd", "config/rbac",
 					"internal/deployer/objects/inventory", // for the marks that deployers leave on objects
 					"internal/deployer/objects/forecast",  // for what jobs would change in target clusters
 				},
@@ -219,7 +219,7 @@ var layers = slices.Concat(
 			),
 		},
 		{folders: []string{"internal/lint", "internal/doctest", "internal/rights"}, libraries: []string{}},
-		{folders: []string{"internal/reference"}, sees: []string{"config/crd"}, libraries: []string{"github.com/spf13"}},
+		{folders: []string{"internal/reference"}, sees: []string{"config/crd"}, libraries: []string{"github.com/spf13", "go.yaml.in/yaml"}},
 		{folders: []string{"internal/site"}, sees: []string{"internal/diagram"}, libraries: []string{"github.com/yuin/goldmark"}},
 		{folders: []string{"internal/conformance"}, sees: []string{"internal/lint"}, libraries: []string{}},
 		{
@@ -251,14 +251,14 @@ func decisionLayers() []layer {
 	for _, folder := range decisions {
 		own := layer{folders: []string{folder}, sees: sees, libraries: apimachinery}
 		if folder == "internal/installation" {
-			own.sees = append(slices.Clone(sees), "internal/blueprint") // its plan is what the blueprint asks for
+			own.sees = append(slices.Clone(sees), "internal/blueprint") // its plan contains what the blueprint requests
 		}
 		result = append(result, own)
 	}
 	return result
 }
 
-// islands may be imported by nobody outside themselves, or by tests only.
+// islands may only be imported from within themselves, or only by tests.
 var islands = []struct {
 	folder     string
 	testsMay   bool
@@ -266,7 +266,7 @@ var islands = []struct {
 	exceptions []string
 }{
 	{folder: "cmd", complaint: "commands are the end of the line; nothing imports them"},
-	{folder: "test", complaint: "test suites are imported by nobody"},
+	{folder: "test", complaint: "nothing imports test suites"},
 	{folder: testkitDir, testsMay: true, complaint: "the test kit is for tests", exceptions: []string{"test"}},
 	{
 		folder:     "internal/lint",
@@ -302,8 +302,8 @@ func findForbiddenImports(tree *Tree) []Offence {
 	return offences
 }
 
-// judgeImport returns what is wrong with an import, or nothing. Layers bind production code only, for a test may use
-// whatever shows that the code works; islands bind tests too.
+// judgeImport returns what is wrong with an import, or nothing. Layers apply only to production code, because a test may use whatever
+// proves that the code works; islands also apply to tests.
 func judgeImport(file *File, imported string) string {
 	folder, ours := ourFolder(imported)
 	if ours {
@@ -334,7 +334,7 @@ func judgeIsland(file *File, folder string) string {
 	return ""
 }
 
-// sameCommand tells apart the commands below cmd, each of which is an island of its own.
+// sameCommand reports whether two packages are in the same command below cmd: each command is a separate island.
 func sameCommand(from, to string) bool {
 	if !within(from, "cmd") {
 		return true
@@ -366,7 +366,7 @@ func (l *layer) judgeLibrary(imported string) string {
 	return fmt.Sprintf("this layer may not import %s", imported)
 }
 
-// isStandard follows the convention that only paths outside the standard library begin with a host name.
+// isStandard follows the convention that only paths outside the standard library start with a host name.
 func isStandard(imported string) bool {
 	host, _, _ := strings.Cut(imported, "/")
 	return !strings.Contains(host, ".")

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// vagueNames say nothing about what is inside, so everything ends up there.
+// vagueNames do not say what is inside, so everything ends up there.
 var vagueNames = []string{"common", "helper", "helpers", "misc", "shared", "util", "utils"}
 
 func findVagueNames(tree *Tree) []Offence {

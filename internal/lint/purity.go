@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// purePackages decide and never act. Their sub-packages are pure as well, except for those in shellsWithin.
+// purePackages only decide. Their sub-packages are also pure, except for those in shellsWithin.
 var purePackages = []string{
 	"internal/archive",
 	"internal/blueprint",
@@ -33,7 +33,7 @@ var purePackages = []string{
 	"internal/template",
 }
 
-// impureImports reach the world outside, or bring time and chance in. Sub-packages count too.
+// impureImports perform I/O, or provide time and randomness. Sub-packages count too.
 var impureImports = []string{
 	"context", "crypto/rand", "crypto/tls", "database/sql", "debug", "expvar", "flag", "io/ioutil", "log",
 	"math/rand", "net", "os", "path/filepath", "plugin", "runtime", "syscall", "testing", "unsafe",
@@ -46,19 +46,19 @@ var impureImports = []string{
 	"k8s.io/apimachinery/pkg/watch",
 }
 
-// pureExceptions lie below an impure import and are pure nevertheless.
+// pureExceptions are below an impure import but pure.
 var pureExceptions = []string{"net/netip", "net/url"}
 
 const metav1 = "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// impureNames are the impure members of packages that are otherwise welcome.
+// impureNames are the impure members of packages that are otherwise permitted.
 var impureNames = map[string][]string{
 	"time": {"After", "AfterFunc", "NewTicker", "NewTimer", "Now", "Since", "Sleep", "Tick", "Until"},
 	"fmt":  {"Fscan", "Fscanf", "Fscanln", "Print", "Printf", "Println", "Scan", "Scanf", "Scanln"},
 	metav1: {"Now", "NowMicro"},
 }
 
-// shellsWithin do the reading for the pure package that they lie in.
+// shellsWithin read for the pure package that contains them.
 var shellsWithin = []string{"internal/component/resolve", "internal/component/repository"}
 
 func pure(f *File) bool {
@@ -82,7 +82,7 @@ func impureImport(imported string) bool {
 	return withinAny(imported, impureImports) && !withinAny(imported, pureExceptions)
 }
 
-// findNames reports the uses of the given members of packages, in the words of format.
+// findNames reports the uses of the given members of packages, worded with format.
 func findNames(tree *Tree, file *File, members map[string][]string, format string) []Offence {
 	var offences []Offence
 	ast.Inspect(file.Go, func(node ast.Node) bool {

@@ -14,15 +14,15 @@ import (
 // Rule is one rule of the project.
 type Rule struct {
 	Name string
-	// Demand says what the rule wants, for the reader of a failed test.
+	// Demand says what the rule requires, for the reader of a failed test.
 	Demand string
-	// Exemptable rules may be excused by a comment with a reason.
+	// Exemptable reports whether a comment with a reason may exempt code from the rule.
 	Exemptable bool
 
 	find func(*Tree) []Offence
 }
 
-// Rules lists every rule. Their names are what exemptions refer to.
+// Rules lists every rule. Exemptions refer to their names.
 var Rules = []Rule{
 	{Name: "format", Demand: "every Go file is as gofmt writes it", find: findUnformatted},
 	{Name: "imports", Demand: "a package imports only what its layer may see", find: findForbiddenImports},
@@ -40,13 +40,20 @@ var Rules = []Rule{
 	{Name: "names", Demand: "names say what a thing is for", find: findVagueNames},
 	{Name: "header", Demand: "every Go file names its authors and its licence", find: findMissingHeaders},
 	{Name: "unfinished", Demand: "unfinished work is an issue, not a comment", find: findUnfinishedWork},
+	{Name: "words", Demand: "texts use the words of CONTRIBUTING.md", find: findWrongWords},
 	{Name: "machine-paths", Demand: "no file names a path of somebody's machine", find: findMachinePaths},
 	{Name: "sleep", Demand: "nothing is synchronised by sleeping", Exemptable: true, find: findSleeps},
+	{
+		Name:       "patience",
+		Demand:     "a test waits as long as testkit.Patience: how long something takes depends on the machine",
+		Exemptable: true,
+		find:       findImpatience,
+	},
 	{Name: "skip", Demand: "a test runs or does not exist", find: findSkips},
 	{Name: "mocks", Demand: "tests run against real parts", find: findMocks},
 }
 
-// Offence is one breach of a rule.
+// Offence is one violation of a rule.
 type Offence struct {
 	Rule    string
 	Path    string
@@ -54,12 +61,12 @@ type Offence struct {
 	Message string
 }
 
-// String gives the offence in the form that editors jump to.
+// String returns the offence in the form that editors recognise.
 func (o Offence) String() string {
 	return fmt.Sprintf("%s:%d: %s [%s]", o.Path, o.Line, o.Message, o.Rule)
 }
 
-// Check returns the offences against one rule that no exemption excuses.
+// Check returns the offences against one rule that are not exempt.
 func (r Rule) Check(tree *Tree) []Offence {
 	offences := r.find(tree)
 	for i := range offences {
@@ -143,8 +150,8 @@ func parseExemption(comment string) (exemption, bool) {
 	return exemption{rule: rule, reason: strings.TrimSpace(reason)}, true
 }
 
-// reach returns the lines that a comment speaks of: the whole declaration if it belongs to its doc comment, otherwise
-// its own line and the next.
+// reach returns the lines that a comment applies to: the whole declaration if it is in its doc comment, otherwise its own line and the
+// next.
 func (t *Tree) reach(file *ast.File, group *ast.CommentGroup, comment *ast.Comment) (from, to int) {
 	line := t.Line(comment.Pos())
 	for _, declaration := range file.Decls {
@@ -165,7 +172,7 @@ func docOf(declaration ast.Decl) *ast.CommentGroup {
 	return nil
 }
 
-// offence is how rules report what they find at a place in a Go file.
+// offence returns an offence at a place in a Go file.
 func (t *Tree) offence(file *File, pos token.Pos, format string, args ...any) Offence {
 	return Offence{Path: file.Path, Line: t.Line(pos), Message: fmt.Sprintf(format, args...)}
 }

@@ -20,7 +20,7 @@ const (
 	maxWidth      = 140
 )
 
-// unbreakable is what may make a line long: a message, which nobody could search for in pieces, and a marker for generators.
+// unbreakable matches what may make a line long: a message, which would be hard to search for in pieces, and a marker for generators.
 var unbreakable = regexp.MustCompile("[\"`][^\"`]{40,}|^// \\+")
 
 func findLongLines(tree *Tree) []Offence {
@@ -92,7 +92,7 @@ func eachFunction(tree *Tree, check func(*File, *ast.FuncDecl) []Offence) []Offe
 	return offences
 }
 
-// complexityOf counts the branches of a function, those of its function literals included, plus one.
+// complexityOf counts the branches of a function, including those of its function literals, plus one.
 func complexityOf(function *ast.FuncDecl) int {
 	complexity := 1
 	ast.Inspect(function, func(node ast.Node) bool {
@@ -118,8 +118,7 @@ func branches(node ast.Node) bool {
 	return false
 }
 
-// countParameters leaves out a context and a testing.TB: they are there by convention, not because the function needs one
-// more thing.
+// countParameters does not count a context or a testing.TB: they are there by convention.
 func countParameters(signature *ast.FuncType) int {
 	count := 0
 	for _, field := range signature.Params.List {

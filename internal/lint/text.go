@@ -51,7 +51,7 @@ func findMissingHeaders(tree *Tree) []Offence {
 	return offences
 }
 
-// hasHeader accepts a header further down in generated files, because generators put build constraints first.
+// hasHeader also accepts a header further down in generated files, because generators put build constraints first.
 func hasHeader(file *File) bool {
 	if file.IsGenerated() {
 		before, _, _ := bytes.Cut(file.Text, []byte("\npackage "))
@@ -60,8 +60,8 @@ func hasHeader(file *File) bool {
 	return bytes.HasPrefix(file.Text, []byte(header))
 }
 
-// textPattern is a regular expression that can match only where one of the hints stands. Looking for a hint first is
-// what makes it cheap to search every file.
+// textPattern is a regular expression that can match only where one of the hints occurs. Searching for a hint first makes it cheap to
+// search every file.
 type textPattern struct {
 	hints  []string
 	regexp *regexp.Regexp
@@ -72,7 +72,7 @@ var (
 	unfinishedMark = textPattern{[]string{"TODO", "FIXME", "XXX", "HACK"}, regexp.MustCompile(`\b(TODO|FIXME|XXX|HACK)\b *[:(]`)}
 )
 
-// findUnfinishedWork looks at the comments of Go files, and for the usual marks everywhere else.
+// findUnfinishedWork searches the comments of Go files, and all other files for the usual marks.
 func findUnfinishedWork(tree *Tree) []Offence {
 	var offences []Offence
 	for _, file := range tree.Files {
@@ -91,11 +91,11 @@ func findUnfinishedWork(tree *Tree) []Offence {
 	return offences
 }
 
-// machineFolders are where people and machines keep their own things.
+// machineFolders contain the files of users and machines.
 var machineFolders = []string{"root", "home", "work", "Users"}
 
-// machinePath matches absolute paths below those folders. What precedes must not make it part of a URL, of a longer path
-// or of a variable.
+// machinePath matches absolute paths below those folders. The preceding text must not make it part of a URL, of a longer path or of a
+// variable.
 var machinePath = newMachinePath()
 
 func newMachinePath() textPattern {

@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// maxTextSize separates what people write from what machines store.
+// maxTextSize separates text that people write from data.
 const maxTextSize = 4 << 20
 
 // Tree is the work tree as the rules see it.
@@ -40,10 +40,10 @@ func (f *File) Dir() string { return path.Dir(f.Path) }
 // IsTest reports whether the file is compiled for tests only.
 func (f *File) IsTest() bool { return strings.HasSuffix(f.Path, "_test.go") }
 
-// IsGenerated reports whether the file carries Go's mark of generated code.
+// IsGenerated reports whether the file has Go's mark of generated code.
 func (f *File) IsGenerated() bool { return f.Go != nil && ast.IsGenerated(f.Go) }
 
-// Load reads and parses every text file below root. It leaves out folders that hold nothing written by hand.
+// Load reads and parses every text file below root. It omits folders that contain nothing written by hand.
 func Load(root fs.FS) (*Tree, error) {
 	tree := &Tree{positions: token.NewFileSet()}
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -102,7 +102,7 @@ func inTestdata(name string) bool {
 	return slices.Contains(strings.Split(path.Dir(name), "/"), "testdata")
 }
 
-// Line returns the line of a position within its file.
+// Line returns the line of a position in its file.
 func (t *Tree) Line(pos token.Pos) int { return t.positions.Position(pos).Line }
 
 // goFiles returns the Go files for which keep is true.
@@ -129,8 +129,8 @@ func importPath(spec *ast.ImportSpec) string {
 	return value
 }
 
-// importedAs returns the path of the package that file knows under name, or nothing. It guesses the name of an
-// import without alias from its path, as readers do.
+// importedAs returns the path of the package with the given name in a file, or nothing. It guesses the name of an import without alias from
+// its path, as readers do.
 func importedAs(file *ast.File, name string) string {
 	for _, spec := range file.Imports {
 		imported := importPath(spec)
@@ -144,7 +144,7 @@ func importedAs(file *ast.File, name string) string {
 	return ""
 }
 
-// within reports whether a folder or import path is base or lies below it.
+// within reports whether a folder or import path is base or below it.
 func within(name, base string) bool {
 	return name == base || base == "." || strings.HasPrefix(name, base+"/")
 }

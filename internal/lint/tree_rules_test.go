@@ -12,7 +12,7 @@ import (
 
 const root = "../.."
 
-// TestTheProjectKeepsItsRules holds every rule against the whole work tree.
+// TestTheProjectKeepsItsRules checks every rule against the whole work tree.
 func TestTheProjectKeepsItsRules(t *testing.T) {
 	tree, err := Load(os.DirFS(root))
 	if err != nil {

@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package live looks at what deploy items have in their target clusters, down to the pods of workloads: with the rights of whoever asks to
-// read Targets and their Secrets, and with the credentials of the Target to read the rest. It never writes, and it reads no object that
-// the deployer has not recorded, except the ReplicaSets and Pods of those, and the record of a release, which names its objects.
+// Package live reads the objects that deploy items have in their target clusters, down to the pods of workloads: it reads Targets and
+// their Secrets with the rights of the caller, and everything else with the credential of the Target. It never writes, and it reads only
+// objects that the deployer has recorded, their ReplicaSets and Pods, and the record of a release, which names its objects.
 package live
 
 import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -22,37 +23,41 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/deployer/objects/cluster"
 	"espalier.dev/internal/deployer/objects/readiness"
+	"espalier.dev/internal/masking"
 	"espalier.dev/internal/objecttree"
 	"espalier.dev/internal/target"
 )
 
 const (
-	// patience is how long one look may take unless the Reader says otherwise.
+	// patience is the default time limit of one call.
 	patience = 10 * time.Second
-	// atOnce is how many objects of a deploy item are read at the same time.
+	// atOnce is how many objects of a deploy item are read concurrently.
 	atOnce = 8
-	// maxObjects bounds what is read of a deploy item, maxBelow what is read below a workload.
+	// maxObjects bounds how many objects of a deploy item are read, maxBelow how many below a workload.
 	maxObjects, maxBelow = 500, 100
 )
 
-// Reader looks at target clusters.
+// Reader reads objects in target clusters.
 type Reader struct {
-	// Host reads Targets, with the rights of whoever asks.
+	// Host reads Targets, with the rights of the caller.
 	Host     client.Reader
 	Clusters *target.Clusters
-	// KeepTokens has Reach create no tokens of service accounts for other clusters. Whoever looks at the Targets of others with rights that
-	// these have not would otherwise send such tokens wherever a Target says.
+	// KeepTokens makes Reach create no tokens of service accounts for other clusters. A caller with more rights than the owners of the
+	// Targets would otherwise send such tokens wherever a Target points.
 	KeepTokens bool
-	// Limit is how long one look may take; 10 s unless set.
+	// Limit is the time limit of one call; default 10 s.
 	Limit time.Duration
+	// Secrets returns what messages about the objects of a deploy item must not show. Controllers may quote it
+	// in the status of an object. Nil means nothing.
+	Secrets func(context.Context, *lsv1alpha1.DeployItem) *masking.Values
 }
 
-// within bounds one look: a cluster that does not answer must not hold up the others.
+// within limits the time of one call: a cluster that does not answer must not delay the others.
 func (r Reader) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, cmp.Or(r.Limit, patience))
 }
 
-// Of returns the objects of a deploy item with their states. An error says why the cluster as a whole could not be looked at.
+// Of returns the objects of a deploy item with their states. An error says why the cluster as a whole could not be read.
 func (r Reader) Of(
 	ctx context.Context,
 	item *lsv1alpha1.DeployItem,
@@ -74,7 +79,23 @@ func (r Reader) Of(
 			return nil
 		})
 	}
-	return looked, group.Wait()
+	err = group.Wait()
+	if r.Secrets != nil && slices.ContainsFunc(looked, says) {
+		conceal(looked, r.Secrets(ctx, item))
+	}
+	return looked, err
+}
+
+// says reports whether there is a message about an object, or one below it.
+func says(object objecttree.DeployedObject) bool {
+	return object.Message != "" || slices.ContainsFunc(object.Below, says)
+}
+
+func conceal(objects []objecttree.DeployedObject, secrets *masking.Values) {
+	for i := range objects {
+		objects[i].Message = secrets.Text(objects[i].Message)
+		conceal(objects[i].Below, secrets)
+	}
 }
 
 func (r Reader) clusterOf(ctx context.Context, item *lsv1alpha1.DeployItem) (client.Client, error) {
@@ -83,7 +104,7 @@ func (r Reader) clusterOf(ctx context.Context, item *lsv1alpha1.DeployItem) (cli
 		return nil, fmt.Errorf("deploy item %s/%s names no target", item.Namespace, item.Name)
 	}
 	if len(validation.IsDNS1123Subdomain(reference.Name)) > 0 { // It may be the value of a Secret.
-		return nil, fmt.Errorf("deploy item %s/%s names a target that cannot exist: spec.target.name is no name", item.Namespace, item.Name)
+		return nil, fmt.Errorf("deploy item %s/%s has an invalid target: spec.target.name is not a valid name", item.Namespace, item.Name)
 	}
 	var t lsv1alpha1.Target
 	if err := r.Host.Get(ctx, client.ObjectKey{Namespace: item.Namespace, Name: reference.Name}, &t); err != nil {
@@ -96,7 +117,7 @@ func (r Reader) clusterOf(ctx context.Context, item *lsv1alpha1.DeployItem) (cli
 	return found.Client(), nil
 }
 
-// look finds out about one object.
+// look determines the state of one object.
 func look(ctx context.Context, reader client.Reader, object *objecttree.DeployedObject) {
 	gvk := schema.FromAPIVersionAndKind(object.APIVersion, object.Kind)
 	found := &unstructured.Unstructured{}
@@ -115,7 +136,7 @@ func look(ctx context.Context, reader client.Reader, object *objecttree.Deployed
 	}
 }
 
-// judge says how an object is doing.
+// judge returns the state of an object, with a message.
 func judge(object *unstructured.Unstructured) (objecttree.LiveState, string) {
 	switch state := readiness.Of(object); {
 	case object.GetDeletionTimestamp() != nil:

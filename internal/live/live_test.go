@@ -4,6 +4,7 @@
 package live_test
 
 import (
+	"context"
 	"os"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/dial"
 	"espalier.dev/internal/live"
+	"espalier.dev/internal/masking"
 	"espalier.dev/internal/objecttree"
 	"espalier.dev/internal/target"
 	"espalier.dev/internal/testkit"
@@ -27,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
-// stage is a cluster that holds a Target which leads to itself.
+// stage is a cluster that holds a Target which points to the cluster itself.
 type stage struct {
 	server    *testkit.APIServer
 	namespace string
@@ -57,7 +59,7 @@ func newStage(t *testing.T, kubeconfig string) *stage {
 	return s
 }
 
-// own creates an object that belongs to another one.
+// own creates an object with an owner.
 func (s *stage) own(t *testing.T, owner, object client.Object) {
 	t.Helper()
 	if err := controllerutil.SetControllerReference(owner, object, s.server.Client().Scheme()); err != nil {
@@ -71,8 +73,8 @@ var podTemplate = corev1.PodTemplateSpec{
 	Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "example.org/i:1"}}},
 }
 
-// deployment creates a Deployment as a cluster has it that rolls it out: an old ReplicaSet without pods, a new one with a pod that waits,
-// and a pod with the same labels that belongs to somebody else.
+// deployment creates a Deployment in the middle of a rollout: an old ReplicaSet without pods, a new one with a waiting pod, and a
+// foreign pod with the same labels.
 func (s *stage) deployment(t *testing.T) {
 	t.Helper()
 	selector := &metav1.LabelSelector{MatchLabels: podTemplate.Labels}
@@ -142,7 +144,37 @@ func TestWhatIsInACluster(t *testing.T) {
 	}
 }
 
-// What stands in the way is told, and nothing of the kubeconfig with it.
+// Nodes quote the commands of containers, and whoever knows what is secret says what is masked.
+func TestMessagesShowNoSecret(t *testing.T) {
+	s := newStage(t, "")
+	s.deployment(t)
+	asked := 0
+	s.reader.Secrets = func(_ context.Context, item *lsv1alpha1.DeployItem) *masking.Values {
+		asked++
+		secrets := &masking.Values{}
+		if item.Name == s.item.Name {
+			secrets.AddText("back-off 40s")
+		}
+		return secrets
+	}
+	web := objecttree.DeployedObject{APIVersion: "apps/v1", Kind: "Deployment", Namespace: s.namespace, Name: "web"}
+	got, err := s.reader.Of(t.Context(), s.item, []objecttree.DeployedObject{web})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const crash = "container c: CrashLoopBackOff: <masked>; OOMKilled, exit code 137; 3 restarts"
+	if pod := got[0].Below[0].Below[0]; pod.Message != crash || asked != 1 {
+		t.Errorf("asked %d times: %q", asked, pod.Message)
+	}
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "settings"}}
+	testkit.Create(t, s.server, settings)
+	quiet := objecttree.DeployedObject{APIVersion: "v1", Kind: "ConfigMap", Namespace: s.namespace, Name: "settings"}
+	if _, err := s.reader.Of(t.Context(), s.item, []objecttree.DeployedObject{quiet}); err != nil || asked != 1 {
+		t.Errorf("asked %d times although nothing is said: %v", asked, err)
+	}
+}
+
+// The obstacle is reported, without anything from the kubeconfig.
 func TestClustersThatCannotBeLookedAt(t *testing.T) {
 	const hostile = "apiVersion: v1\nkind: Config\nusers: [{name: u, user: {token: pssst, exec: {command: sh}}}]\n"
 	noTarget := func(s *stage) { s.item.Spec.Target = nil }
@@ -155,7 +187,7 @@ func TestClustersThatCannotBeLookedAt(t *testing.T) {
 	}{
 		"no target":            {"", noTarget, "names no target"},
 		"a target that is not": {"", lostTarget, "read Target"},
-		"a secret as name":     {"", secretTarget, "cannot exist"},
+		"a secret as name":     {"", secretTarget, "has an invalid target"},
 		"a hostile kubeconfig": {hostile, func(*stage) {}, "target "},
 	} {
 		t.Run(name, func(t *testing.T) {

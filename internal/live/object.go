@@ -19,9 +19,9 @@ import (
 	"espalier.dev/internal/objecttree"
 )
 
-// ObjectError says why an object of a cluster that answers cannot be shown.
+// ObjectError says why an object of a reachable cluster cannot be shown.
 type ObjectError struct {
-	// Gone is set if there is no such object, Strange if it is none of the deploy item.
+	// Gone is set if there is no such object, Strange if it does not belong to the deploy item.
 	Gone, Strange bool
 	cause         error
 }
@@ -29,8 +29,8 @@ type ObjectError struct {
 func (e *ObjectError) Error() string { return e.cause.Error() }
 func (e *ObjectError) Unwrap() error { return e.cause }
 
-// Object reads one object of a deploy item as it is: one that Look names, down to pods. Others are not shown, even though the Target might
-// allow to read them. An error that is no ObjectError says why the cluster as a whole could not be looked at.
+// Object reads the current state of one object of a deploy item: one that Look returns, down to pods. Other objects are not shown, even if
+// the Target permits reading them. An error other than an ObjectError says why the cluster as a whole could not be read.
 func (r Reader) Object(
 	ctx context.Context,
 	item *lsv1alpha1.DeployItem,
@@ -62,7 +62,7 @@ func (r Reader) Object(
 	return found, nil
 }
 
-// knownOf are the objects that a deploy item has recorded, or those of its release if it has recorded none.
+// knownOf returns the objects that a deploy item has recorded, or those of its release if it has recorded none.
 func knownOf(ctx context.Context, reader client.Client, deployed objecttree.Deployed) ([]objecttree.DeployedObject, error) {
 	if release := deployed.Release; release != nil && release.Revision > 0 && len(deployed.Objects) == 0 {
 		return objectsOf(ctx, reader, *release)
@@ -71,7 +71,7 @@ func knownOf(ctx context.Context, reader client.Client, deployed objecttree.Depl
 }
 
 func strange(item *lsv1alpha1.DeployItem, wanted objecttree.DeployedObject) error {
-	return &ObjectError{Strange: true, cause: fmt.Errorf("%s %s is no object of deploy item %s", wanted.Kind, wanted.Name, item.Name)}
+	return &ObjectError{Strange: true, cause: fmt.Errorf("%s %s is not an object of deploy item %s", wanted.Kind, wanted.Name, item.Name)}
 }
 
 func isAmong(known []objecttree.DeployedObject, wanted objecttree.DeployedObject) bool {
@@ -92,7 +92,7 @@ func read(
 	return found, nil
 }
 
-// belongs reports whether the controllers of Kubernetes have made an object for a workload that is known, perhaps by way of another one.
+// belongs reports whether the controllers of Kubernetes have created an object for a known workload, directly or indirectly.
 func belongs(ctx context.Context, reader client.Reader, object *unstructured.Unstructured, known []objecttree.DeployedObject) bool {
 	owner := metav1.GetControllerOf(object)
 	if owner == nil {

@@ -15,7 +15,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// What a deploy item has can be read, down to its pods. What others have cannot, though the Target would allow it.
+// The objects of a deploy item can be read, down to its pods. Other objects cannot, even though the Target permits it.
 func TestSingleObjects(t *testing.T) {
 	s := newStage(t, "")
 	s.deployment(t)
@@ -58,7 +58,7 @@ func TestSingleObjects(t *testing.T) {
 	}
 }
 
-// A pod says of itself who owns it, and may lie: the owner has to be the one that was recorded.
+// A pod may lie about its owner: the owner must be the recorded one.
 func TestAPodThatClaimsAnOwner(t *testing.T) {
 	s := newStage(t, "")
 	s.deployment(t)

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// podProblem says why a pod is not ready, in the words of the scheduler and the kubelet. It is empty if they say nothing.
+// podProblem says why a pod is not ready, in the words of the scheduler and the kubelet. It is empty if they give no reason.
 func podProblem(object *unstructured.Unstructured) string {
 	var pod corev1.Pod
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &pod) != nil {
@@ -33,7 +33,7 @@ func podProblem(object *unstructured.Unstructured) string {
 	return ""
 }
 
-// containerProblem says what a container waits for, or how it has ended, now and the last time.
+// containerProblem says what a container waits for, or how it ended, now and the last time.
 func containerProblem(status *corev1.ContainerStatus) string {
 	var words []string
 	if waiting := status.State.Waiting; waiting != nil && waiting.Reason != "" {

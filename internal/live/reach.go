@@ -30,18 +30,18 @@ import (
 	"espalier.dev/internal/target"
 )
 
-// Reach is what a look at a target cluster has shown.
+// Reach is the result of contacting a target cluster.
 type Reach struct {
-	// Version is that of the API server; empty if it does not tell.
+	// Version is the version of the API server; empty if the API server does not reveal it.
 	Version string
-	// Took is how long its answer took.
+	// Took is the duration of its answer.
 	Took time.Duration
-	// Expires is when the first of the certificates and tokens does that the Target and the API server identify themselves by. It is zero if
-	// none does, as for tokens that are renewed.
+	// Expires is when the first of the certificates and tokens of the Target and the API server expires. It is zero if none does, as for
+	// tokens that are renewed.
 	Expires time.Time
-	// Expiring is what does so: one of the Expiring constants.
+	// Expiring is which of them expires first: one of the Expiring constants.
 	Expiring string
-	// Account is the service account of the Target's namespace that the Target acts as; empty if it has a credential of its own.
+	// Account is the service account of the Target's namespace that the Target acts as; empty if it has its own credential.
 	Account string
 }
 
@@ -52,14 +52,14 @@ const (
 	ExpiringServerCertificate = "server certificate"
 )
 
-// ErrTokenKept says that a Target was not looked at because that would have sent a token of a service account to another cluster.
-var ErrTokenKept = errors.New("its cluster was not asked, for that would send a token of a service account there")
+// ErrTokenKept means that a Target was not checked because that would have sent a token of a service account to another cluster.
+var ErrTokenKept = errors.New("its cluster was not contacted, because that would send a token of a service account there")
 
-// ErrRefused says that the cluster of a Target does not know its credential any more.
-var ErrRefused = errors.New("the cluster does not accept the credential: it may have expired or been revoked; put a new one into the Target")
+// ErrRefused means that the cluster of a Target no longer accepts its credential.
+var ErrRefused = errors.New("the cluster rejects the credential: it may have expired or been revoked; put a new one into the Target")
 
-// Reach looks whether the cluster of a Target answers, with the rights of whoever asks to read the Target and its Secret. What it has
-// found out until something failed is returned with the error, which contains no value of the Target.
+// Reach checks whether the cluster of a Target answers. It reads the Target and its Secret with the rights of the caller. An error
+// comes with the results so far, and contains no value of the Target.
 func (r Reader) Reach(ctx context.Context, key client.ObjectKey) (Reach, error) {
 	ctx, cancel := r.within(ctx)
 	defer cancel()
@@ -70,7 +70,7 @@ func (r Reader) Reach(ctx context.Context, key client.ObjectKey) (Reach, error) 
 	return r.ReachTarget(ctx, &t)
 }
 
-// ReachTarget does the same for a Target that somebody has read already.
+// ReachTarget does the same for a Target that has already been read.
 func (r Reader) ReachTarget(ctx context.Context, t *lsv1alpha1.Target) (Reach, error) {
 	ctx, cancel := r.within(ctx)
 	defer cancel()
@@ -104,8 +104,7 @@ func (r Reader) ReachGitopsCluster(ctx context.Context, key client.ObjectKey) (R
 	})
 }
 
-// ask connects to the cluster that a content leads to, and asks it for its version. What answers may quote what it was sent, so that the
-// error is masked.
+// ask connects to the cluster of some content, and asks it for its version. Answers may quote the request, so the error is masked.
 func ask(ctx context.Context, content []byte, connect func() (*target.Cluster, error)) (found Reach, err error) {
 	var secrets masking.Values
 	secrets.AddCredentials(map[string][]byte{"": kubeconfigIn(content)})
@@ -126,7 +125,7 @@ func ask(ctx context.Context, content []byte, connect func() (*target.Cluster, e
 func (r Reader) kubeconfigOf(ctx context.Context, c *gitops.GitopsCluster) ([]byte, error) {
 	name, key, found := target.KubeconfigSecret(c)
 	if !found {
-		return nil, errors.New("it names neither a Secret in spec.secretRef nor a cluster in spec.capiClusterRef: set one of them")
+		return nil, errors.New("it has neither spec.secretRef nor spec.capiClusterRef: set one of them")
 	}
 	var secret corev1.Secret
 	if err := r.Host.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &secret); err != nil {
@@ -138,13 +137,13 @@ func (r Reader) kubeconfigOf(ctx context.Context, c *gitops.GitopsCluster) ([]by
 	return secret.Data[key], nil
 }
 
-// ending is when something expires; the zero time is never.
+// ending is when something expires; the zero time means never.
 type ending struct {
 	at   time.Time
 	what string
 }
 
-// expire keeps the earliest end.
+// expire keeps the earliest ending.
 func (r *Reach) expire(endings ...ending) {
 	for _, end := range endings {
 		if !end.at.IsZero() && (r.Expires.IsZero() || end.at.Before(r.Expires)) {
@@ -153,7 +152,7 @@ func (r *Reach) expire(endings ...ending) {
 	}
 }
 
-// withServerCertificate notes when the certificate ends that a server shows to the request with this context.
+// withServerCertificate records the expiry of the server's certificate in requests with this context.
 func withServerCertificate(ctx context.Context, end *time.Time) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
 		encrypted, ok := got.Conn.(*tls.Conn)
@@ -166,7 +165,7 @@ func withServerCertificate(ctx context.Context, end *time.Time) context.Context 
 	}})
 }
 
-// versionOf asks an API server for its version. One that keeps it to itself has answered all the same.
+// versionOf asks an API server for its version. A server that denies the request has answered, too.
 func versionOf(ctx context.Context, config *rest.Config) (string, error) {
 	asker, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
@@ -183,21 +182,22 @@ func versionOf(ctx context.Context, config *rest.Config) (string, error) {
 	}
 	var info apiversion.Info
 	if json.Unmarshal(text, &info) != nil {
-		return "", errors.New("what answers at the address of the Target is no API server")
+		return "", errors.New("the address of the Target does not belong to an API server")
 	}
 	return info.GitVersion, nil
 }
 
-// credentialsIn are the ends of the credentials in the content of a Target. Tokens of service accounts that are asked for anew have none.
+// credentialsIn returns the endings of the credentials in the content of a Target. Tokens of service accounts that are requested for each
+// connection have none.
 func credentialsIn(content []byte) []ending {
 	config, err := target.ParseKubeconfig(kubeconfigIn(content))
 	if err != nil {
-		return nil // It has none, or whoever uses it will say what is wrong with it.
+		return nil // It has none, or its user will report the problem.
 	}
 	return []ending{{certificateEnd(config.CertData), ExpiringClientCertificate}, {tokenEnd(config.BearerToken), ExpiringToken}}
 }
 
-// kubeconfigIn finds the kubeconfig in the content of a Target, which holds it below a key, as a text, or is one.
+// kubeconfigIn returns the kubeconfig in the content of a Target, which holds it under a key, as text, or is one itself.
 func kubeconfigIn(content []byte) []byte {
 	var text string
 	if yaml.Unmarshal(content, &text) == nil && text != "" {
@@ -219,7 +219,7 @@ func kubeconfigIn(content []byte) []byte {
 	return document
 }
 
-// certificateEnd is the end of the first certificate in a PEM file, which is the client's own.
+// certificateEnd returns the expiry of the first certificate in a PEM file, which is the client's own.
 func certificateEnd(file []byte) time.Time {
 	for block, rest := pem.Decode(file); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type != "CERTIFICATE" {
@@ -234,7 +234,7 @@ func certificateEnd(file []byte) time.Time {
 	return time.Time{}
 }
 
-// tokenEnd reads when a token ends that is a JSON Web Token. Nobody has to trust it: the cluster decides.
+// tokenEnd returns the expiry of a JSON Web Token. The signature need not be verified: the cluster decides.
 func tokenEnd(token string) time.Time {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {

@@ -29,7 +29,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// reach looks at the cluster of the stage.
+// key is the key of the stage's Target.
 func (s *stage) key() client.ObjectKey {
 	return client.ObjectKey{Namespace: s.namespace, Name: "cluster"}
 }
@@ -45,7 +45,7 @@ func TestAClusterIsReached(t *testing.T) {
 	}
 }
 
-// The kubeconfig has a token that never ends, or one that ends before the certificate of the server does, or after it.
+// The kubeconfig has a token that never expires, or one that expires before or after the server's certificate.
 func TestTheCertificateOfTheServerEndsAsWell(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"gitVersion":"v1.2.3"}`) }))
 	defer server.Close()
@@ -60,7 +60,7 @@ func TestTheCertificateOfTheServerEndsAsWell(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, trusting(server, test.user))
-			// The second look finds the connection of the first.
+			// The second call reuses the connection of the first.
 			for range 2 {
 				got, err := s.reader.Reach(t.Context(), s.key())
 				if err != nil || got.Expires.Unix() != test.at || got.Expiring != test.what {
@@ -71,7 +71,7 @@ func TestTheCertificateOfTheServerEndsAsWell(t *testing.T) {
 	}
 }
 
-// trusting is a kubeconfig for a server with a certificate of its own.
+// trusting returns a kubeconfig for a server with its own certificate.
 func trusting(server *httptest.Server, user string) string {
 	authority := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 	return strings.Replace(kubeconfig(server.URL, user), "server:", "certificate-authority-data: "+authority+", server:", 1)
@@ -82,7 +82,7 @@ const (
 	tokenEnds       = 1900000000
 )
 
-// kubeconfigs for a server that nobody asks, with credentials that end.
+// kubeconfig returns a kubeconfig for a server that is never contacted, with credentials that expire.
 func kubeconfig(server string, user string) string {
 	return "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], " +
 		"clusters: [{name: c, cluster: {server: '" + server + "'}}], users: [{name: u, user: {" + user + "}}]}"
@@ -153,8 +153,8 @@ func TestWhyAClusterIsNotReached(t *testing.T) {
 	at := func(user string) string { return trusting(pages, user) }
 	for name, test := range map[string]struct{ kubeconfig, want string }{
 		"nobody is there":  {kubeconfig("https://127.0.0.1:1", "token: pssst"), "unreachable"},
-		"it refuses":       {at("token: pssst"), "does not accept the credential"},
-		"no API server":    {at("token: other"), "no API server"},
+		"it refuses":       {at("token: pssst"), "rejects the credential"},
+		"no API server":    {at("token: other"), "does not belong to an API server"},
 		"a bad kubeconfig": {"users: [{name: u, user: {token: pssst, exec: {command: sh}}}]", "target "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestWhyAClusterIsNotReached(t *testing.T) {
 	if err := s.server.Client().Update(t.Context(), &other); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.reader.Reach(t.Context(), s.key()); err == nil || !strings.Contains(err.Error(), "no Kubernetes cluster") {
+	if _, err := s.reader.Reach(t.Context(), s.key()); err == nil || !strings.Contains(err.Error(), "not a Kubernetes cluster") {
 		t.Errorf("a Target of another type: %v", err)
 	}
 }

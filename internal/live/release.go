@@ -22,13 +22,13 @@ import (
 	"espalier.dev/internal/objecttree"
 )
 
-// maxRecord is how large the record of a release may be, unpacked.
+// maxRecord is the maximum size of the record of a release, unpacked.
 const maxRecord = 64 << 20
 
-// errRecord hides what is wrong with a record: the words of a parser may quote values.
-var errRecord = errors.New("the record of the release cannot be understood")
+// errRecord hides the problem of a record: the parser's message may quote values.
+var errRecord = errors.New("the record of the release cannot be parsed")
 
-// Look returns what a deploy item has in its target cluster: the objects that it has recorded, or those of its release if it has recorded
+// Look returns the objects of a deploy item in its target cluster: those that it has recorded, or those of its release if it has recorded
 // none.
 func (r Reader) Look(
 	ctx context.Context,
@@ -41,8 +41,8 @@ func (r Reader) Look(
 	return r.Of(ctx, item, deployed.Objects)
 }
 
-// OfRelease returns the objects of a release with their states, as the record of its revision in the target cluster names them. Deployers
-// record the workloads of a release alone, so it is for releases without any. An error says why the cluster could not be looked at.
+// OfRelease returns the objects of a release with their states, according to the record of its revision in the target cluster. Deployers
+// record only the workloads of a release, so this is for releases without any. An error says why the cluster could not be read.
 func (r Reader) OfRelease(
 	ctx context.Context,
 	item *lsv1alpha1.DeployItem,
@@ -61,7 +61,7 @@ func (r Reader) OfRelease(
 	return r.Of(ctx, item, objects)
 }
 
-// objectsOf are the objects that the record of a release names.
+// objectsOf returns the objects that the record of a release names.
 func objectsOf(ctx context.Context, cluster client.Client, release objecttree.Release) ([]objecttree.DeployedObject, error) {
 	key := client.ObjectKey{Namespace: release.Namespace, Name: fmt.Sprintf("sh.helm.release.v1.%s.v%d", release.Name, release.Revision)}
 	record := &corev1.Secret{}
@@ -79,7 +79,7 @@ func objectsOf(ctx context.Context, cluster client.Client, release objecttree.Re
 	return objects, nil
 }
 
-// manifestsIn unpacks the record of a release: JSON, packed with gzip, as base64.
+// manifestsIn unpacks the record of a release: gzipped JSON in base64.
 func manifestsIn(text []byte) ([]*unstructured.Unstructured, error) {
 	packed, err := base64.StdEncoding.DecodeString(string(text))
 	if err != nil {
@@ -98,7 +98,8 @@ func manifestsIn(text []byte) ([]*unstructured.Unstructured, error) {
 	return documents.Split(record.Manifest)
 }
 
-// namedIn names an object of a release. One without a namespace is in that of the release, if its kind has namespaces.
+// namedIn identifies an object of a release. An object without a namespace is in that of the release, if its kind is
+// namespaced.
 func namedIn(cluster client.Client, manifest *unstructured.Unstructured, namespace string) objecttree.DeployedObject {
 	object := objecttree.DeployedObject{
 		APIVersion: manifest.GetAPIVersion(), Kind: manifest.GetKind(), Namespace: manifest.GetNamespace(), Name: manifest.GetName(),

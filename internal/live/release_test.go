@@ -80,7 +80,7 @@ func TestAReleaseThatCannotBeLookedAtSaysWhy(t *testing.T) {
 	}
 	testkit.Create(t, s.server, record(t, s.namespace, "shop", "word: {of-a-secret: ["))
 	_, err := s.reader.OfRelease(t.Context(), s.item, release)
-	if err == nil || !strings.Contains(err.Error(), "cannot be understood") || strings.Contains(err.Error(), "of-a-secret") {
+	if err == nil || !strings.Contains(err.Error(), "cannot be parsed") || strings.Contains(err.Error(), "of-a-secret") {
 		t.Errorf("with a broken record: %v", err)
 	}
 }

@@ -18,17 +18,18 @@ import (
 	"espalier.dev/internal/target"
 )
 
-// Use is a kind of objects that deployers have in a namespace of a target cluster; none for those without a namespace.
+// Use is a kind of objects that deployers have in a namespace of a target cluster; the namespace is empty for cluster-scoped
+// kinds.
 type Use struct {
 	Kind      schema.GroupVersionKind
 	Namespace string
 }
 
-// wanted are what deployers do with their objects, each in one of several ways.
+// wanted are the operations of deployers on their objects, each with alternative verbs.
 var wanted = [][]string{{"get"}, {"patch", "update"}, {"delete"}}
 
-// Lacking asks the cluster of a Target what the credential of the Target may not do of what its deployers need: phrases such as "delete
-// deployments.apps in namespace shop". Kinds that the cluster does not know are left out.
+// Lacking returns the rights that the deployers of a Target need and its credential lacks: phrases such as "delete deployments.apps in
+// namespace shop". Kinds that the cluster does not know are left out.
 func (r Reader) Lacking(ctx context.Context, t *lsv1alpha1.Target, uses []Use) ([]string, error) {
 	ctx, cancel := r.within(ctx)
 	defer cancel()
@@ -49,7 +50,7 @@ func (r Reader) Lacking(ctx context.Context, t *lsv1alpha1.Target, uses []Use) (
 	return slices.Concat(found...), err
 }
 
-// MayAll asks the cluster of a Target whether the credential of the Target may do everything.
+// MayAll reports whether the credential of a Target may do everything in its cluster.
 func (r Reader) MayAll(ctx context.Context, t *lsv1alpha1.Target) (bool, error) {
 	ctx, cancel := r.within(ctx)
 	defer cancel()
@@ -66,7 +67,7 @@ func lackingFor(ctx context.Context, cluster *target.Cluster, use Use) ([]string
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("ask the cluster for its kinds: %w", err)
+		return nil, fmt.Errorf("list the kinds of the cluster: %w", err)
 	}
 	var lacking []string
 	for _, verbs := range wanted {

@@ -21,7 +21,7 @@ import (
 var (
 	replicaSets = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}
 	pods        = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
-	// makes says which objects the controllers of Kubernetes make for a workload.
+	// makes maps workloads to the objects that the controllers of Kubernetes create for them.
 	makes = map[schema.GroupKind]schema.GroupVersionKind{
 		{Group: "apps", Kind: "Deployment"}:  replicaSets,
 		{Group: "apps", Kind: "ReplicaSet"}:  pods,
@@ -31,8 +31,8 @@ var (
 	}
 )
 
-// below returns what belongs to a workload, down to its pods. ReplicaSets that want none are left out. What cannot be listed is told as an
-// object that cannot be read.
+// below returns the objects of a workload, down to its pods. ReplicaSets with zero desired replicas are left out. A failed list is
+// reported as an object that cannot be read.
 func below(ctx context.Context, reader client.Reader, owner *unstructured.Unstructured) []objecttree.DeployedObject {
 	gvk, found := makes[owner.GroupVersionKind().GroupKind()]
 	selector, err := selectorOf(owner)

@@ -29,25 +29,24 @@ type Transition[P ~string] struct {
 // News is what one status write changed.
 type News[T client.Object, P ~string] struct {
 	Object T
-	// Transitions of the pass in order, at least one.
+	// Transitions are those of the pass in order, at least one.
 	Transitions []Transition[P]
-	// Err is the error that ended the pass, nil if it went well.
+	// Err is the error that ended the pass, nil if there was none.
 	Err error
 }
 
 //espalier:rights installations,executions,deployitems,targetsyncs,pipelines,deployer-*
-//	create,patch events.events.k8s.io: Events tell what has happened; those that repeat are counted
+//	create,patch events.events.k8s.io: Events report what has happened; repeated ones are counted
 
-// EventsTo announces each write as one Event: its reason is the phase that was reached, its note names the phases on
-// the way and why. What goes well is told up to two seconds late, so that a run that ends by then takes one Event and
-// not two; what goes wrong is told at once. A run that has failed is a warning, whether an error ended it or a decision, and so is one
-// that has met an obstacle.
+// EventsTo announces each write as one Event: its reason is the phase that was reached, its note names the phases on the way and the
+// cause. Success is reported up to two seconds late, so that a run that ends by then takes one Event and not two; failure is reported at
+// once. A failed run is a warning, whether an error or a decision ended it, and so is one that has met an obstacle.
 func EventsTo[T client.Object, P ~string](recorder events.EventRecorder) func(context.Context, News[T, P]) {
 	h := &held[T, P]{recorder: recorder, news: map[types.UID]News[T, P]{}}
 	return h.announce
 }
 
-// held is news that may be told together with what comes next.
+// held is news that may be reported together with what follows.
 type held[T client.Object, P ~string] struct {
 	recorder events.EventRecorder
 	mu       sync.Mutex
@@ -69,12 +68,12 @@ func (h *held[T, P]) announce(_ context.Context, news News[T, P]) {
 	}
 }
 
-// ended reports whether the news ends a run. Phases that do are the same for all kinds that have any.
+// ended reports whether the news ends a run. Final phases are the same for all kinds that have any.
 func ended[T client.Object, P ~string](news News[T, P]) bool {
 	return lsv1alpha1.Phase(news.Transitions[len(news.Transitions)-1].To).IsFinal()
 }
 
-// tell records what is known of an object, unless it was told already.
+// tell records what is known of an object, unless it was already recorded.
 func (h *held[T, P]) tell(uid types.UID) {
 	h.mu.Lock()
 	news, found := h.news[uid]
@@ -94,8 +93,8 @@ func (h *held[T, P]) tell(uid types.UID) {
 	h.recorder.Eventf(news.Object, nil, eventType, string(last.To), "Reconcile", "%s", Note(route(news.Transitions)+": "+note))
 }
 
-// worthAWarning reports whether somebody may have to do something about an error: it ends the run, or something is missing or refused
-// that the run cannot do without, such as an import that nobody provides.
+// worthAWarning reports whether a user may have to act on an error: it ends the run, or something that the run requires is missing or
+// denied, such as an import that does not exist.
 func worthAWarning(err error) bool {
 	return err != nil && (failure.KindOf(err) == failure.Terminal || failure.IsObstacle(err))
 }
@@ -104,7 +103,7 @@ func hasFailed(phase lsv1alpha1.Phase) bool {
 	return phase == lsv1alpha1.PhaseFailed || phase == lsv1alpha1.PhaseDeleteFailed
 }
 
-// route is "Init, ObjectsCreated, Progressing".
+// route returns the phases, as in "Init, ObjectsCreated, Progressing".
 func route[P ~string](transitions []Transition[P]) string {
 	names := make([]string, len(transitions))
 	for i, t := range transitions {
@@ -116,7 +115,7 @@ func route[P ~string](transitions []Transition[P]) string {
 // maxNote is the limit of the API for the note of an Event, in bytes.
 const maxNote = 1024
 
-// Note is the text as far as an Event can hold it.
+// Note truncates a text to what an Event can hold.
 func Note(note string) string {
 	if len(note) <= maxNote {
 		return note

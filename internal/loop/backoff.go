@@ -19,7 +19,7 @@ type Backoff struct {
 	random func() float64
 }
 
-// Intervals of a retried object and of a conflict. A conflict means that the cache is behind by one event, so it
+// These are the intervals of a retried object and of a conflict. A conflict means that the cache is behind by one event, so its interval
 // starts much lower.
 const (
 	retryBase, retryCap       = 200 * time.Millisecond, 5 * time.Minute
@@ -43,7 +43,7 @@ func (b *Backoff) When(req reconcile.Request) time.Duration {
 	return time.Duration(float64(b.TypedRateLimiter.When(req)) * factor)
 }
 
-// lazyBackoff is the backoff for conflicts, made at its first use so that the zero Loop is ready.
+// lazyBackoff is the backoff for conflicts, created on first use so that the zero Loop is ready.
 type lazyBackoff struct {
 	once    sync.Once
 	backoff *Backoff

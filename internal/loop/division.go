@@ -13,13 +13,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Division is how processes share the work: each object is worked on by one of them.
+// Division is how processes share the work: one of them works on each object.
 type Division interface {
-	// Foreign reports whether the cache shows that an object is worked on by another process. If the cache cannot tell, it is not foreign.
+	// Foreign reports whether, according to the cache, another process works on an object. If the cache does not show that, it is not foreign.
 	Foreign(object client.Object) bool
-	// Shown returns the object that the cache shows under a key, nil if there is none. It is not to be changed.
+	// Shown returns the object that the cache shows under a key, nil if there is none. Callers must not change it.
 	Shown(kind client.Object, key types.NamespacedName) client.Object
-	// Owns reports whether this process works on an object. If the cache cannot tell, the API server is asked.
+	// Owns reports whether this process works on an object. If the cache does not show that, it asks the API server.
 	Owns(ctx context.Context, object client.Object) (bool, error)
 }
 
@@ -36,11 +36,11 @@ func DivisionOf(mgr ctrl.Manager) Division {
 	return nil
 }
 
-// IsForeign reports whether an object is known to be worked on by another process.
+// IsForeign reports whether another process is known to work on an object.
 func IsForeign(d Division, object client.Object) bool { return d != nil && d.Foreign(object) }
 
-// OptionsFor are Options, with a queue that takes nothing that another process works on. What it takes may still be foreign, so whoever
-// changes something asks again.
+// OptionsFor returns Options with a queue that rejects objects of other processes. An accepted object may still be foreign, so controllers
+// check again before they change anything.
 func OptionsFor(mgr ctrl.Manager, kind client.Object, workers int) controller.Options {
 	options, division := Options(workers), DivisionOf(mgr)
 	if division == nil {
@@ -48,12 +48,12 @@ func OptionsFor(mgr ctrl.Manager, kind client.Object, workers int) controller.Op
 	}
 	mine := func(request reconcile.Request) bool {
 		object := division.Shown(kind, request.NamespacedName)
-		return object == nil || !division.Foreign(object) // one that is gone is to be forgotten
+		return object == nil || !division.Foreign(object) // a deleted object must be forgotten
 	}
 	return withFilter(options, max(workers, 1), mine)
 }
 
-// own reports whether an object is this process's to work on.
+// own reports whether this process works on an object.
 func (l *Loop[T, O, P, E]) own(ctx context.Context, object T) (bool, error) {
 	if l.division == nil {
 		return true, nil

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// What another process works on takes no place in a queue, however it is woken, and nothing is remembered of it.
+// An object of another process takes no place in a queue, however it is woken, and nothing is recorded of it.
 func TestWhatIsAnothersIsNotQueued(t *testing.T) {
 	mine := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "a", Name: "mine"}}
 	theirs := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "a", Name: "theirs"}}

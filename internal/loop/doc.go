@@ -14,7 +14,7 @@
 //	announce  events, metrics and spans, only for what was written.
 //
 // While a decision does not wait, the loop decides again within the same pass, on the facts as they are after the effects. So phases that
-// wait for nothing cost no write of their own.
+// wait for nothing cost no separate write.
 //
 // # Why a crash loses nothing
 //
@@ -25,8 +25,9 @@
 //
 // # Why a stale cache harms nothing
 //
-// The loop keeps the resourceVersion of its own last write to each object and does not decide on an older one; the event with the newer one
-// triggers it. A foreign write that the cache does not show yet makes the patch fail with a conflict, which is retried silently.
+// All reads go through the client of package freshness, which returns nothing older than what this process has written or read live.
+// So a pass never decides on an object as it was before its own last write, and the loop compares no versions. A foreign write that the
+// cache does not show yet makes the patch fail with a conflict, which is retried silently.
 //
 // # What wakes an object
 //

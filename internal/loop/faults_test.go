@@ -22,7 +22,7 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-// The life of a sample, from the request to the end of its deletion, with the same outcome whatever goes wrong once.
+// The tests below take a sample from the request to the end of its deletion, and expect the same outcome whatever goes wrong once.
 
 func TestCrashAtEveryWrite(t *testing.T) {
 	faults.Sweep(t, faults.EachWrite(reference(t)), liveThrough)
@@ -37,7 +37,7 @@ func TestErrorAtEveryWrite(t *testing.T) {
 	)
 }
 
-// Together with the writes these are all requests.
+// Together with the writes, these are all requests.
 func TestCrashAtEveryRead(t *testing.T) {
 	var plans []faults.Plan
 	for _, entry := range reference(t).Where(func(e faults.Entry) bool { return e.Write == 0 }) {
@@ -50,7 +50,7 @@ func TestCrashAtEveryRead(t *testing.T) {
 	faults.Sweep(t, plans, liveThrough)
 }
 
-// Each kind's cache in turn stops at each write and is behind until the next one, or has to list anew.
+// Each kind's cache in turn stops at each write and lags until the next one, or must list again.
 func TestStaleCacheAroundEveryWrite(t *testing.T) {
 	var plans []faults.Plan
 	for _, entry := range reference(t).Writes() {
@@ -76,7 +76,7 @@ var goodDay = struct {
 	log  faults.Log
 }{}
 
-// reference is what a controller asks of the API server on a good day.
+// reference is what a controller requests from the API server when nothing fails.
 func reference(t *testing.T) faults.Log {
 	t.Helper()
 	goodDay.once.Do(func() { goodDay.log = live(t, faults.Plan{}) })
@@ -91,7 +91,7 @@ func liveThrough(t *testing.T, plan faults.Plan) {
 	live(t, plan)
 }
 
-// live runs a sample's life. A controller that crashes is followed by a healthy one, as a Deployment would do it.
+// live runs a sample's life. A healthy controller replaces one that crashes, as a Deployment would do it.
 func live(t *testing.T, plan faults.Plan) faults.Log {
 	t.Helper()
 	g := newFixture(t)
@@ -117,11 +117,11 @@ func live(t *testing.T, plan faults.Plan) faults.Log {
 	return transport.Log()
 }
 
-// checkLife looks at every state that a sample has had: one request is one job, the deletion is another, a job walks
-// through its phases in order, and it is finished in the very write that reaches its last phase.
+// checkLife checks every state that a sample has had: one request is one job, the deletion is another, a job goes through its phases in
+// order, and it is finished in the very write that reaches its last phase.
 func checkLife(t *testing.T, life testkit.History) {
 	t.Helper()
-	// A deletion that needs no waiting, because a crashed controller had cleared the parts, leaves no trace in the status.
+	// A deletion without a wait, because a crashed controller had cleared the parts, leaves no trace in the status.
 	if jobs := life.Transitions("status.jobID"); len(jobs) < 2 || len(jobs) > 3 || jobs[0] != "" {
 		t.Errorf("jobs %q, want none, that of the request, that of the deletion if it had to wait", jobs)
 	}
@@ -139,7 +139,7 @@ func checkLife(t *testing.T, life testkit.History) {
 	}
 }
 
-// A world in which all is done stays as it is: no write, however long one looks.
+// A finished world stays as it is: no write, however long the test waits.
 func TestAFinishedWorldIsQuiet(t *testing.T) {
 	g := newFixture(t)
 	transport := faults.New(faults.Plan{})
@@ -147,7 +147,7 @@ func TestAFinishedWorldIsQuiet(t *testing.T) {
 	recorder := testkit.Record(t, g.APIServer, g.ns, testkit.Kinds(&Sample{}, &corev1.ConfigMap{}))
 	p := g.eventually(t, g.create(t, "a", twoParts), lsv1alpha1.PhaseSucceeded)
 	recorder.Quiet(t, time.Second)
-	// Wake the controller by a change that asks for nothing, and see that it only looks.
+	// A change that requires nothing wakes the controller, which must only read.
 	before, requests := recorder.History(), len(transport.Log())
 	note := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"note":"pretty"}}}`))
 	if err := g.client.Patch(t.Context(), p, note); err != nil {
@@ -162,7 +162,7 @@ func TestAFinishedWorldIsQuiet(t *testing.T) {
 	}
 }
 
-// cutDown deletes a sample and checks that it took its parts along.
+// cutDown deletes a sample and checks that its parts were deleted with it.
 func (g *fixture) cutDown(t *testing.T, p *Sample) {
 	t.Helper()
 	if err := g.client.Delete(t.Context(), p); err != nil {
@@ -177,8 +177,8 @@ func (g *fixture) cutDown(t *testing.T, p *Sample) {
 	}
 }
 
-// A controller that does not know of a foreign write must neither overwrite it nor createResult: the write before the
-// createResult proves that it knows the newest version.
+// A controller that has not seen a foreign write must neither overwrite it nor createResult: the write before the createResult proves that
+// it knows the newest version.
 func TestAnEffectThatIsNotIdempotentWaitsForTheNewestVersion(t *testing.T) {
 	g := newIdleFixture(t)
 	transport := faults.New(faults.Plan{})
@@ -209,10 +209,10 @@ func TestAnEffectThatIsNotIdempotentWaitsForTheNewestVersion(t *testing.T) {
 	}
 }
 
-// awaitConflicts returns when so many status writes have been refused because their view was stale.
+// awaitConflicts returns once the given number of status writes was rejected because their view was stale.
 func awaitConflicts(t *testing.T, transport *faults.Transport, want int) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, testkit.Patience, true, func(context.Context) (bool, error) {
 		refused := transport.Log().Where(func(e faults.Entry) bool { return e.Status == http.StatusConflict })
 		return len(refused) >= want, nil
 	})

@@ -46,7 +46,7 @@ func newIdleFixture(t *testing.T) *fixture {
 	return &fixture{APIServer: server, ns: server.Namespace(t), client: server.Client()}
 }
 
-// startWorker marks each part as completed as soon as it is created, through a connection that has no faults.
+// startWorker marks each part as completed as soon as it is created, through a connection without faults.
 func (g *fixture) startWorker(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -79,8 +79,8 @@ type controller struct {
 	view client.Reader
 }
 
-// start runs a controller of samples over the given connection. One that was cut off from the API server may end with an error: that is
-// what a crash looks like from inside.
+// start runs a controller of samples over the given connection. A controller that was cut off from the API server may end with an error:
+// that is what a crash looks like from inside.
 func (g *fixture) start(t *testing.T, cfg *rest.Config, announce func(context.Context, loop.News[*Sample, lsv1alpha1.Phase])) *controller {
 	t.Helper()
 	mgr := testkit.NewManager(t, cfg, g.ns, testkit.ShortGrace)
@@ -92,10 +92,10 @@ func (g *fixture) start(t *testing.T, cfg *rest.Config, announce func(context.Co
 	return c
 }
 
-// awaitView returns when the controller's cache has the sample in the given version.
+// awaitView returns once the controller's cache has the sample in the given version.
 func (c *controller) awaitView(t *testing.T, p *Sample) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, testkit.Patience, true, func(ctx context.Context) (bool, error) {
 		var seen Sample
 		err := c.view.Get(ctx, client.ObjectKeyFromObject(p), &seen)
 		return err == nil && seen.ResourceVersion == p.ResourceVersion, client.IgnoreNotFound(err)
@@ -105,7 +105,7 @@ func (c *controller) awaitView(t *testing.T, p *Sample) {
 	}
 }
 
-// create creates a sample that asks for a job.
+// create creates a sample that requests a job.
 func (g *fixture) create(t *testing.T, name string, spec SampleSpec) *Sample {
 	t.Helper()
 	p := &Sample{

@@ -10,11 +10,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// maxLag is how long a status may lag behind that a decision has marked as not urgent. People are told of everything that
-// takes longer.
+// maxLag is how long a status that a decision has marked as not urgent may lag behind. Everything that takes longer is reported.
 const maxLag = 2 * time.Second
 
-// lags remembers since when each object has had a status that is not stored. The zero value is ready.
+// lags records since when the status of each object has not been stored. The zero value is ready.
 type lags struct {
 	mu    sync.Mutex
 	since map[reconcile.Request]time.Time
@@ -41,7 +40,7 @@ func (l *lags) end(req reconcile.Request) {
 	delete(l.since, req)
 }
 
-// lagging returns how long the outcome of a pass may stay unstored, zero if it is to be stored now.
+// lagging returns how long the outcome of a pass may stay unstored, zero if it must be stored now.
 func (l *Loop[T, O, P, E]) lagging(req reconcile.Request, p *pass[T, O, P, E]) time.Duration {
 	if p.err == nil && !p.conflict && p.last.Wait && p.last.DeferStatusWrite && p.changed() {
 		if wait := l.lags.left(req, l.Clock.Now()); wait > 0 {
@@ -53,7 +52,7 @@ func (l *Loop[T, O, P, E]) lagging(req reconcile.Request, p *pass[T, O, P, E]) t
 	return 0
 }
 
-// sooner returns the lesser of a wait and another one, which may be none.
+// sooner returns the shorter of two waits, of which the second may be unset.
 func sooner(wait, other time.Duration) time.Duration {
 	if other > 0 && other < wait {
 		return other
@@ -61,13 +60,13 @@ func sooner(wait, other time.Duration) time.Duration {
 	return wait
 }
 
-// waits remembers since when each object has waited. The zero value is ready.
+// waits records since when each object has waited. The zero value is ready.
 type waits struct {
 	mu    sync.Mutex
 	begun map[reconcile.Request]time.Time
 }
 
-// since returns when the wait of an object began: now, if it is a new one.
+// since returns when the wait of an object started: now, if it is a new one.
 func (w *waits) since(req reconcile.Request, now time.Time) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()

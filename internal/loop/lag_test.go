@@ -35,7 +35,7 @@ func TestAStatusLagsTwoSecondsAtMost(t *testing.T) {
 	}
 }
 
-// What waits for an event is looked at again in growing intervals, and another wait begins anew.
+// An object that waits for an event is rechecked at growing intervals, and another wait starts over.
 func TestJOB24_WaitsAreRememberedUntilTheyEnd(t *testing.T) {
 	var w waits
 	req, start := reconcile.Request{}, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -59,13 +59,13 @@ func news(err error, phases ...lsv1alpha1.Phase) News[*lsv1alpha1.Installation, 
 	return n
 }
 
-// said is what is announced at a time after the beginning of a test.
+// said is news that is announced at a time after the start of a test.
 type said struct {
 	at   time.Duration
 	news News[*lsv1alpha1.Installation, lsv1alpha1.Phase]
 }
 
-// The time is that of a bubble: it goes on while everybody waits, here for what is announced.
+// The time is that of a synctest bubble: it advances while all goroutines wait, here for announcements.
 func TestOneEventForARunThatEndsSoon(t *testing.T) {
 	terminal := failure.Terminalf(failure.Details{}, "broken")
 	missing := failure.NewRetryable(failure.Details{Reason: "ImportNotFound"}, errors.New("no such import"))
@@ -100,7 +100,7 @@ func TestOneEventForARunThatEndsSoon(t *testing.T) {
 	}
 }
 
-// announced checks which events follow from what is said, and that no others do.
+// announced checks which events follow from the news, and that there are no others.
 func announced(t *testing.T, say []said, want []string) {
 	recorder := events.NewFakeRecorder(10)
 	announce := EventsTo[*lsv1alpha1.Installation, lsv1alpha1.Phase](recorder)
@@ -119,6 +119,6 @@ func announced(t *testing.T, say []said, want []string) {
 	select {
 	case text := <-recorder.Events:
 		t.Errorf("told too much: %q", text)
-	case <-time.After(time.Hour):
+	case <-time.After(time.Hour): //lint:allow patience the time is that of a synctest bubble
 	}
 }

@@ -24,17 +24,16 @@ import (
 
 // Kind is what the loop needs to know of a kind: T is the API type, O its facts, P its phases, E its effects.
 type Kind[T client.Object, O any, P ~string, E any] interface {
-	// Observe reads everything that a decision may depend on. On error the facts that are known about the object
-	// itself are returned as well, so that Settle can record the error.
+	// Observe reads everything that a decision may depend on. On error, it also returns the facts that are known about the object itself, so
+	// that Settle can record the error.
 	Observe(ctx context.Context, object T, now time.Time) (O, error)
 	// Decide is pure and total.
 	Decide(observed O) decision.Of[P, E]
-	// Act executes one effect and returns the facts as they are after it. It may change the metadata of object, by
-	// PatchMetadata; it never touches its status.
+	// Act executes one effect and returns the facts afterwards. It may change the metadata of object with PatchMetadata, but never its
+	// status.
 	Act(ctx context.Context, object T, observed O, effect E) (O, error)
-	// Settle is pure: it writes the outcome of a decision into the status of object and returns the facts as they
-	// stand then. A non-nil error is what Observe or one of the effects returned; the decision is zero if it was
-	// Observe.
+	// Settle is pure: it writes the outcome of a decision to the status of object and returns the facts afterwards. A non-nil error is what
+	// Observe or one of the effects returned; the decision is zero if it was Observe.
 	Settle(object T, observed O, d decision.Of[P, E], err error) O
 	// Phase returns the phase in the status, empty for kinds without phases.
 	Phase(object T) P
@@ -42,19 +41,19 @@ type Kind[T client.Object, O any, P ~string, E any] interface {
 	Status(object T) any
 }
 
-// Learner is a kind some of whose facts are costly to read.
+// Learner is a kind with facts that are costly to read.
 type Learner[T client.Object, O any] interface {
-	// Learn reads the costly facts that the next decision depends on and that are not known yet. It is called before each decision. That
-	// something cannot be read is a fact as well: the decision says what comes of it.
+	// Learn reads the costly facts that the next decision depends on and that are not known yet. It is called before each decision. A failure
+	// to read is a fact as well: the decision says what follows from it.
 	Learn(ctx context.Context, object T, observed O) O
 }
 
-// maxSteps bounds the decisions of one pass. A kind that never waits is a programming error; it must not hold a worker.
+// maxSteps limits the decisions of one pass. A kind that never waits is a programming error; it must not occupy a worker forever.
 const maxSteps = 32
 
 // Loop reconciles one kind. Fields are set before the first use and not changed later.
 type Loop[T client.Object, O any, P ~string, E any] struct {
-	// Name is the kind as people read it in logs, metrics and events, for example "installation".
+	// Name is the kind as users read it in logs, metrics and events, for example "installation".
 	Name string
 	Kind Kind[T, O, P, E]
 	// New returns an empty object to read into.
@@ -64,13 +63,13 @@ type Loop[T client.Object, O any, P ~string, E any] struct {
 	// Writer writes its status.
 	Writer client.Client
 	Clock  clock.PassiveClock
-	// Announce is told of each pass that changed a phase, after the write. Optional.
+	// Announce is called for each pass that changed a phase, after the write. Optional.
 	Announce func(ctx context.Context, news News[T, P])
-	// Confidential returns the values that an error about object must not show. It is asked only if there is an error.
-	// Optional; what foreign errors quote is left out in any case.
+	// Confidential returns the values that an error about object must not show. It is called only if there is an error. Optional; what
+	// foreign errors quote is omitted in any case.
 	Confidential func(ctx context.Context, object T) *masking.Values
 
-	// tenancy says whose rights a pass has; Controller sets it.
+	// tenancy determines whose rights a pass has; Controller sets it.
 	tenancy *tenancy.Strict
 
 	// division is nil if this process does all of the work.
@@ -100,7 +99,7 @@ func (l *Loop[T, O, P, E]) Reconcile(ctx context.Context, req reconcile.Request)
 	return l.conclude(ctx, req, p)
 }
 
-// forget drops what is remembered of an object.
+// forget drops what is recorded of an object.
 func (l *Loop[T, O, P, E]) forget(req reconcile.Request) {
 	l.statuses.forget(req.NamespacedName)
 	l.lags.end(req)
@@ -108,8 +107,7 @@ func (l *Loop[T, O, P, E]) forget(req reconcile.Request) {
 	l.conflicts.get().Forget(req)
 }
 
-// tellable returns an error that shows no secret, whoever reads it in the status, in an event or in a log. Every error of a
-// pass goes through it before anything is made of it.
+// tellable returns an error without secrets, for the status, events and logs. Every error of a pass goes through it before it is used.
 func (l *Loop[T, O, P, E]) tellable(ctx context.Context, object T, err error) error {
 	if err == nil {
 		return nil
@@ -122,7 +120,7 @@ func (l *Loop[T, O, P, E]) tellable(ctx context.Context, object T, err error) er
 	return secrets.Error(err)
 }
 
-// conclude stores what the pass came to, announces it, and says when to come back.
+// conclude stores the result of the pass, announces it, and returns when the next pass is due.
 func (l *Loop[T, O, P, E]) conclude(ctx context.Context, req reconcile.Request, p *pass[T, O, P, E]) (reconcile.Result, error) {
 	if wait := l.lagging(req, p); wait > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil
@@ -166,19 +164,18 @@ func (l *Loop[T, O, P, E]) concludeError(ctx context.Context, req reconcile.Requ
 	}
 }
 
-// retry repeats a pass in growing intervals, or at the time that the error names: people are told of it, so it has to be
-// true.
+// retry repeats a pass with backoff, or at the time that the error names: users read that time, so it must be true.
 func (l *Loop[T, O, P, E]) retry(ctx context.Context, err error) (reconcile.Result, error) {
 	at := failure.NextAttempt(err)
 	if at.IsZero() {
 		return reconcile.Result{}, err
 	}
-	log.FromContext(ctx).Info("Trying again later", "kind", l.Name, "at", at.UTC().Format(time.RFC3339), "error", err.Error())
+	log.FromContext(ctx).Info("Retrying later", "kind", l.Name, "at", at.UTC().Format(time.RFC3339), "error", err.Error())
 	return reconcile.Result{RequeueAfter: max(retryBase, at.Sub(l.Clock.Now()))}, nil
 }
 
-// afterEnd is when to look again at an object that has failed for good. If that has just ended a run, what was asked for
-// meanwhile may begin now, or a next run may be due at some time: only a new look tells.
+// afterEnd returns when to recheck an object that has failed permanently. If that has just ended a run, a request made meanwhile may start
+// now, or a next run may be due later: only another pass can tell.
 func afterEnd(transitions int) time.Duration {
 	if transitions == 0 {
 		return 0
@@ -186,8 +183,8 @@ func afterEnd(transitions int) time.Duration {
 	return time.Millisecond
 }
 
-// untilEndOf is when an object that waits because of an error of that kind is looked at again, should the event that it waits
-// for not come: after growing intervals, and not later than the wait ends by itself.
+// untilEndOf returns when to recheck an object that waits because of an error of that kind, in case the expected event does not arrive:
+// with backoff, and no later than the wait ends by itself.
 func (l *Loop[T, O, P, E]) untilEndOf(req reconcile.Request, err error) time.Duration {
 	now := l.Clock.Now()
 	recheck := run.Recheck(l.waits.since(req, now), now)

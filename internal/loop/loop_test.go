@@ -99,8 +99,8 @@ func TestATerminalErrorEndsTheJob(t *testing.T) {
 	}
 }
 
-// Whoever is told of an error is told the same, and nothing secret.
-func TestErrorsAreToldWithoutSecrets(t *testing.T) {
+// An error reads the same wherever it is reported, and shows no secret.
+func TestErrorsAreReportedWithoutSecrets(t *testing.T) {
 	g := newFixture(t)
 	told := make(chan loop.News[*Sample, lsv1alpha1.Phase], 100)
 	g.start(t, g.Config(), func(_ context.Context, news loop.News[*Sample, lsv1alpha1.Phase]) { told <- news })
@@ -154,7 +154,7 @@ func TestARetryableErrorRepeatsThePhaseUntilItGoesWell(t *testing.T) {
 	}
 }
 
-// What is announced was written, in order, and nothing twice.
+// What is announced was written, in order, and nothing is announced twice.
 func TestAnnouncesEachTransitionOnce(t *testing.T) {
 	g := newFixture(t)
 	var mu sync.Mutex

@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// PatchMetadata changes annotations, labels and finalizers of object in one write under the optimistic lock. The
-// object takes over the new metadata, resourceVersion included, and keeps its status as it is in memory, so that it
-// can be called in the middle of a pass. If nothing changes, nothing is written.
+// PatchMetadata changes annotations, labels and finalizers of object in one write under the optimistic lock. The object takes over the new
+// metadata, including resourceVersion, and keeps its status in memory, so that PatchMetadata can be called in the middle of a pass. If
+// nothing changes, it writes nothing.
 func PatchMetadata(ctx context.Context, c client.Client, object client.Object, change func(metav1.Object)) error {
 	changed := object.DeepCopyObject().(client.Object)
 	change(changed)
@@ -48,7 +48,7 @@ func metadataDiff(before, after client.Object) ([]byte, error) {
 	return mustJSON(map[string]any{"metadata": metadata}), nil
 }
 
-// changeable is the part of the metadata that controllers change.
+// changeable returns the part of the metadata that controllers change.
 func changeable(object metav1.Object) []byte {
 	return mustJSON(metav1.ObjectMeta{
 		Annotations: object.GetAnnotations(),

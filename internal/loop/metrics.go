@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// Outcomes of a pass, as they stand in the metric.
+// These are the outcomes of a pass, as in the metric.
 const (
 	outcomeSettled  = "settled"
 	outcomeWaiting  = "waiting"

@@ -18,7 +18,7 @@ import (
 	"espalier.dev/internal/telemetry"
 )
 
-// pass is one walk over one object: as many decisions as can be made without waiting.
+// pass is one reconciliation of one object: as many decisions as can be made without waiting.
 type pass[T client.Object, O any, P ~string, E any] struct {
 	loop *Loop[T, O, P, E]
 	// object belongs to the pass; stored is its status as the API server has it.
@@ -26,7 +26,7 @@ type pass[T client.Object, O any, P ~string, E any] struct {
 	stored      []byte
 	last        decision.Of[P, E]
 	transitions []Transition[P]
-	// mark tells whether a run has ended since, and ended are those that have.
+	// mark detects whether a run has ended since, and ended are those that have.
 	mark  telemetry.Mark
 	ended []telemetry.Run
 	// err is what ended the pass early. A conflict is not an error but a reason to look again.
@@ -58,12 +58,12 @@ func (p *pass[T, O, P, E]) run(ctx context.Context) {
 			return
 		}
 	}
-	err = fmt.Errorf("no end after %d decisions; the last one was %q (%s): this is a defect of the controller",
+	err = fmt.Errorf("no end after %d decisions; the last was %q (%s): this is a bug in the controller",
 		maxSteps, p.last.Why.Code, p.last.Why.Message)
 	p.fail(ctx, observed, decision.Of[P, E]{}, err)
 }
 
-// step executes one decision and reports whether it went through.
+// step executes one decision and reports whether it succeeded.
 func (p *pass[T, O, P, E]) step(ctx context.Context, observed O, d decision.Of[P, E]) (O, bool) {
 	if d.SaveFirst || d.ForceStatusWrite {
 		if err := p.save(ctx, d.ForceStatusWrite); err != nil {
@@ -86,21 +86,20 @@ func (p *pass[T, O, P, E]) step(ctx context.Context, observed O, d decision.Of[P
 	return p.settle(observed, d, nil), true
 }
 
-// interrupt ends the pass without a word in the status: the view was stale or the process stops. What earlier steps
-// of the pass came to is still stored.
+// interrupt ends the pass without recording an error in the status: the view was stale or the process is stopping. The results of earlier
+// steps of the pass are still stored.
 func (p *pass[T, O, P, E]) interrupt(ctx context.Context, err error) {
 	switch {
 	case isConflict(err):
 		p.conflict = true
 	case ctx.Err() != nil:
-		p.err = ctx.Err() // nobody can find out any more what must not be told
+		p.err = ctx.Err() // it is too late to find out what must be masked
 	default:
 		p.err = p.loop.tellable(ctx, p.object, err)
 	}
 }
 
-// fail settles a decision that an error has ended. What the decision says of itself may be the words of the error, so
-// the words that may be told take their place.
+// fail settles a decision that an error has ended. The message of the decision may quote the error, so the masked error replaces it.
 func (p *pass[T, O, P, E]) fail(ctx context.Context, observed O, d decision.Of[P, E], err error) {
 	err = p.loop.tellable(ctx, p.object, err)
 	if d.Why.Message != "" {
@@ -124,8 +123,8 @@ func (p *pass[T, O, P, E]) settle(observed O, d decision.Of[P, E], err error) O 
 	return observed
 }
 
-// save writes the status if it differs from what is stored, or in any case if proof is set, since a write that is
-// accepted proves that the object was read in its newest version.
+// save writes the status if it differs from what is stored, or in any case if proof is set, since an accepted write proves that the object
+// was read in its newest version.
 func (p *pass[T, O, P, E]) save(ctx context.Context, proof bool) error {
 	if gone(p.object) {
 		p.loop.statuses.forget(client.ObjectKeyFromObject(p.object))
@@ -199,12 +198,12 @@ func lockedPatch(object client.Object, status []byte) []byte {
 	})
 }
 
-// gone reports whether the API server has removed the object, because its last finalizer went.
+// gone reports whether the API server has removed the object, because its last finalizer was removed.
 func gone(object client.Object) bool {
 	return !object.GetDeletionTimestamp().IsZero() && len(object.GetFinalizers()) == 0
 }
 
-// describe names an effect in errors: by its own words if it has any, else by its type.
+// describe names an effect in errors: by its String method if it has one, otherwise by its type.
 func describe(effect any) string {
 	if s, ok := effect.(fmt.Stringer); ok {
 		return s.String()

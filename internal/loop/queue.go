@@ -17,11 +17,11 @@ import (
 	"espalier.dev/internal/fairness"
 )
 
-// spareOf is how many workers there are beside those that one namespace may keep busy. With them, a namespace that has nothing in work
-// need not wait for the end of another one's passes, some of which take minutes.
+// spareOf returns how many workers there are in addition to those that one namespace may keep busy. Because of them, a namespace with
+// nothing in progress need not wait for the end of another one's passes, some of which take minutes.
 func spareOf(workers int) int { return workers / 4 }
 
-// Options are those of a controller whose queue is fair: so many workers for one namespace, and some more for others.
+// Options returns the options of a controller with a fair queue: the given number of workers for each namespace, and some more for others.
 func Options(workers int) controller.Options {
 	workers = max(workers, 1)
 	return controller.Options{
@@ -33,7 +33,7 @@ func Options(workers int) controller.Options {
 	}
 }
 
-// withFilter has the queue take nothing but what passes a filter.
+// withFilter makes the queue accept only what passes a filter.
 func withFilter(options controller.Options, workers int, mine func(reconcile.Request) bool) controller.Options {
 	options.NewQueue = func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) queue {
 		q := newFairQueue(name, limiter, workers)
@@ -43,12 +43,12 @@ func withFilter(options controller.Options, workers int, mine func(reconcile.Req
 	return options
 }
 
-// fairQueue is a queue of objects in which namespaces take turns. An object is in it at most once; one that is added while it is worked on
-// is worked on once more afterwards, never by two workers at a time. Of several additions with a delay the earliest counts, and one
-// without a delay replaces them: whoever looks at an object says when to look again. It is safe for concurrent use.
+// fairQueue is a queue of objects in which namespaces take turns. An object is in it at most once; one that is added while it is being
+// processed is processed again afterwards, never by two workers at a time. Of several additions with a delay, the earliest counts, and one
+// without a delay replaces them: each pass over an object returns when the next one is due. It is safe for concurrent use.
 type fairQueue struct {
 	limiter workqueue.TypedRateLimiter[reconcile.Request]
-	// mine chooses what is taken; nil takes everything.
+	// mine selects what is accepted; nil accepts everything.
 	mine func(reconcile.Request) bool
 
 	mu     sync.Mutex
@@ -57,13 +57,13 @@ type fairQueue struct {
 	alarms fairness.Alarms[reconcile.Request]
 	timer  *time.Timer
 	books  *books
-	// closed takes no more additions; stopped also hands out nothing any more.
+	// closed accepts no more additions; stopped also hands out nothing any more.
 	closed, stopped bool
 }
 
 var _ priorityqueue.PriorityQueue[reconcile.Request] = &fairQueue{}
 
-// newFairQueue returns a queue of which a namespace may have so many objects in work.
+// newFairQueue returns a queue that processes at most share objects of a namespace at a time.
 func newFairQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request], share int) *fairQueue {
 	q := &fairQueue{
 		limiter: limiter,
@@ -76,7 +76,7 @@ func newFairQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Requ
 	return q
 }
 
-// classOf makes three classes of the priorities that controller-runtime and this package give.
+// classOf maps the priorities of controller-runtime and this package to three classes.
 func classOf(priority int) fairness.Class {
 	switch {
 	case priority > 0:
@@ -122,7 +122,7 @@ func (q *fairQueue) AddWithOpts(opts priorityqueue.AddOpts, items ...reconcile.R
 	q.setTimer()
 }
 
-// add lets an object wait, with the lock held. Its alarm has become needless.
+// add enqueues an object, and cancels its alarm. The caller holds the lock.
 func (q *fairQueue) add(item reconcile.Request, class fairness.Class) {
 	if planned, ok := q.alarms.Cancel(item); ok {
 		class = max(class, planned)
@@ -145,7 +145,7 @@ func (q *fairQueue) ring() {
 	q.setTimer()
 }
 
-// setTimer has the next alarm ring, with the lock held.
+// setTimer sets the timer to the next alarm. The caller holds the lock.
 func (q *fairQueue) setTimer() {
 	if next, ok := q.alarms.Next(); ok {
 		q.timer.Reset(max(0, time.Until(next)))
@@ -180,7 +180,7 @@ func (q *fairQueue) GetWithPriority() (item reconcile.Request, priority int, shu
 	return item, priorityOf(class), false
 }
 
-// drained reports whether nothing will come any more, with the lock held. What is worked on may still come once more.
+// drained reports whether no more objects will come. The caller holds the lock. Objects that are being processed may be added again.
 func (q *fairQueue) drained() bool { return q.closed && q.order.Len()+q.order.Working() == 0 }
 
 // Get implements workqueue.TypedInterface.
@@ -208,7 +208,7 @@ func (q *fairQueue) Forget(item reconcile.Request) { q.limiter.Forget(item) }
 // NumRequeues implements workqueue.TypedRateLimitingInterface.
 func (q *fairQueue) NumRequeues(item reconcile.Request) int { return q.limiter.NumRequeues(item) }
 
-// Len implements workqueue.TypedInterface: how many objects wait, without those whose time is still to come.
+// Len implements workqueue.TypedInterface: it returns how many objects wait, without delayed ones.
 func (q *fairQueue) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -222,7 +222,7 @@ func (q *fairQueue) ShuttingDown() bool {
 	return q.closed
 }
 
-// ShutDown implements workqueue.TypedInterface. Nothing is begun any more: whoever starts next looks at everything.
+// ShutDown implements workqueue.TypedInterface. Nothing more is started: the next process checks everything when it starts.
 func (q *fairQueue) ShutDown() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -230,7 +230,7 @@ func (q *fairQueue) ShutDown() {
 	q.stopped = true
 }
 
-// ShutDownWithDrain implements workqueue.TypedInterface. What waits is worked on, and nothing is added. It returns when all is done.
+// ShutDownWithDrain implements workqueue.TypedInterface. It accepts no additions, and returns when everything that waits was processed.
 func (q *fairQueue) ShutDownWithDrain() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -240,7 +240,7 @@ func (q *fairQueue) ShutDownWithDrain() {
 	}
 }
 
-// close takes no more additions, with the lock held.
+// close accepts no more additions. The caller holds the lock.
 func (q *fairQueue) close() {
 	q.closed = true
 	q.timer.Stop()
@@ -248,7 +248,8 @@ func (q *fairQueue) close() {
 	q.wake.Broadcast()
 }
 
-// books is a work queue that nobody waits for: it is told what is added, taken and done, and has the metrics that every work queue has.
+// books is a work queue that nothing is taken from for processing: it records what is added, taken and done, and provides the metrics of
+// every work queue.
 type books struct {
 	*workqueue.Typed[reconcile.Request]
 	taken *designated
@@ -262,13 +263,13 @@ func newBooks(name string) *books {
 	}
 }
 
-// take has the books say that an object is worked on.
+// take records that an object is being processed.
 func (b *books) take(item reconcile.Request) {
 	b.taken.item = item
 	b.Get()
 }
 
-// designated is an order without a choice: the next item is the one that was named.
+// designated is an order without a choice: the next item is the one that was set.
 type designated struct{ item reconcile.Request }
 
 func (d *designated) Touch(reconcile.Request) {}

@@ -22,11 +22,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"espalier.dev/internal/loop"
+	"espalier.dev/internal/testkit"
 )
 
 type fairQueue = priorityqueue.PriorityQueue[reconcile.Request]
 
-// newQueue is the queue of a controller with so many workers for each namespace.
+// newQueue is the queue of a controller with the given number of workers per namespace.
 func newQueue(t *testing.T, workers int) fairQueue {
 	t.Helper()
 	queue := queueNamed("", workers)
@@ -44,7 +45,7 @@ func object(namespace string, number int) reconcile.Request {
 	return reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: fmt.Sprint(number)}}
 }
 
-// take returns what comes next, which has to be there.
+// take returns the next object, which must exist.
 func take(t *testing.T, queue fairQueue) reconcile.Request {
 	t.Helper()
 	if queue.Len() == 0 {
@@ -70,7 +71,7 @@ func TestASingleObjectOvertakesTheManyOfAnotherNamespace(t *testing.T) {
 	}
 }
 
-// A namespace keeps no more workers busy than one namespace may have, although there are more; with these another one begins at once,
+// A namespace keeps no more workers busy than one namespace may have, although there are more; another namespace gets the others at once,
 // however long the passes of the first one take.
 func TestSomeWorkersAreLeftForOtherNamespaces(t *testing.T) {
 	const workers = 8
@@ -118,7 +119,7 @@ func TestDelays(t *testing.T) {
 	after := func(d time.Duration) priorityqueue.AddOpts { return priorityqueue.AddOpts{After: d} }
 	for name, c := range map[string]struct {
 		add  []priorityqueue.AddOpts
-		want []time.Duration // when it comes, from the beginning
+		want []time.Duration // when it comes, from the start
 	}{
 		"at its time":                     {[]priorityqueue.AddOpts{after(3 * time.Second)}, []time.Duration{3 * time.Second}},
 		"at the earlier of two times":     {[]priorityqueue.AddOpts{after(3 * time.Second), after(time.Second)}, []time.Duration{time.Second}},
@@ -147,7 +148,7 @@ func TestDelays(t *testing.T) {
 						queue.Done(got)
 					}
 				}()
-				<-time.After(time.Hour)
+				<-time.After(time.Hour) //lint:allow patience the time is that of a synctest bubble
 				queue.ShutDown()
 				synctest.Wait()
 				if fmt.Sprint(came) != fmt.Sprint(c.want) {
@@ -182,8 +183,8 @@ func TestTheLimitGrowsUntilItIsForgotten(t *testing.T) {
 	})
 }
 
-// An object that is requeued by controller-runtime keeps its priority, which therefore has to be told.
-func TestPrioritiesAreTold(t *testing.T) {
+// An object that controller-runtime requeues keeps its priority, which the queue must therefore return.
+func TestPrioritiesAreReported(t *testing.T) {
 	queue := newQueue(t, 1)
 	for _, priority := range []int{handler.LowPriority, 0, 10} {
 		queue.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, object("ns", priority))
@@ -211,7 +212,7 @@ func TestAfterTheEndNothingIsBegun(t *testing.T) {
 			t.Error("who waited was given something")
 		}
 		queue.Add(object("ns", 2))
-		<-time.After(time.Hour)
+		<-time.After(time.Hour) //lint:allow patience the time is that of a synctest bubble
 		if queue.Len() != 0 || !queue.ShuttingDown() {
 			t.Errorf("%d objects wait in a queue that is closed", queue.Len())
 		}
@@ -232,7 +233,7 @@ func TestWhatWaitsIsDoneBeforeADrainedQueueEnds(t *testing.T) {
 		}
 		queue.AddAfter(object("ns", 99), time.Minute)
 		first := take(t, queue)
-		queue.Add(first) // once more
+		queue.Add(first) // again
 		go func() {
 			queue.ShutDownWithDrain()
 			close(drained)
@@ -274,8 +275,8 @@ func TestADrainThatTakesTooLongCanBeCutShort(t *testing.T) {
 	})
 }
 
-// Many add and many work: each addition is followed by a pass that begins after it, no object is ever in two hands, and no namespace has
-// more in work than it may.
+// Many goroutines add and process objects: a pass that starts later follows each addition, no object is ever processed by two workers at
+// once, and no namespace has more in progress than it may.
 func TestNothingIsLostAndNothingIsInTwoHands(t *testing.T) {
 	const workers, adders, additions, namespaces, objects = 4, 6, 2000, 3, 5
 	queue := newQueue(t, workers)
@@ -318,7 +319,7 @@ func TestNothingIsLostAndNothingIsInTwoHands(t *testing.T) {
 		})
 	}
 	adding.Wait()
-	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, testkit.Patience, true, func(context.Context) (bool, error) {
 		for ns := range namespaces {
 			for o := range objects {
 				if seen[ns][o].Load() != wanted[ns][o].Load() {
@@ -335,14 +336,14 @@ func TestNothingIsLostAndNothingIsInTwoHands(t *testing.T) {
 	working.Wait()
 }
 
-// The metrics are those that every work queue has.
+// The queue has the metrics of every work queue.
 func TestTheQueueHasMetrics(t *testing.T) {
 	queue := queueNamed("queue-of-this-test", 1)
 	defer queue.ShutDown()
 	for i := range 3 {
 		queue.Add(object("ns", i))
 	}
-	queue.Add(object("ns", 0)) // waits already
+	queue.Add(object("ns", 0)) // already waits
 	queue.Done(take(t, queue))
 	families, err := metrics.Registry.Gather()
 	if err != nil {

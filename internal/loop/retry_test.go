@@ -16,14 +16,14 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// outage is an error that knows when it is worth while to try again.
+// outage is an error that knows when a retry makes sense.
 type outage struct{ next time.Time }
 
 func (outage) Error() string            { return "no answer" }
 func (o outage) NextAttempt() time.Time { return o.next }
 
-// A message that names the next attempt is true only if the attempt is made then, however often it has failed before.
-func TestARetryComesWhenTheErrorSaysSo(t *testing.T) {
+// A message that names the next attempt is true only if the attempt is made then, however many have failed before.
+func TestJOB30_ARetryComesWhenTheErrorSaysSo(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	l := &Loop[*corev1.ConfigMap, int, string, string]{Name: "thing", Clock: clocktesting.NewFakePassiveClock(now)}
 	wrapped := func(next time.Time) error {

@@ -36,7 +36,7 @@ const (
 	failForGood  = "for good"
 	failForNow   = "until it rains"
 	rain         = "rain"
-	// secret is an annotation with what no message may show.
+	// secret is an annotation with a value that no message may show.
 	secret = "test.espalier.dev/secret"
 )
 
@@ -97,7 +97,7 @@ func (k *sampleKind) Observe(ctx context.Context, p *Sample, now time.Time) (fac
 	return f, err
 }
 
-// reader is the cache, but the API server where a missing part would let the finalizer go.
+// reader is the cache, or the API server where a missing part would lead to the removal of the finalizer.
 func (k *sampleKind) reader(f facts) client.Reader {
 	if f.phase == lsv1alpha1.PhaseDeleting {
 		return k.live

@@ -29,13 +29,13 @@ type Sample struct {
 	Status            SampleStatus `json:"status,omitempty"`
 }
 
-// SampleSpec names the parts, and how creating them fails, if it shall.
+// SampleSpec names the parts, and how creating them fails, if at all.
 type SampleSpec struct {
 	Parts []string `json:"parts,omitempty"`
 	Fail  string   `json:"fail,omitempty"`
 }
 
-// SampleStatus is the status of every run-shaped kind.
+// SampleStatus is the status of every kind with runs.
 type SampleStatus struct {
 	lsv1alpha1.RunStatus `json:",inline"`
 }
@@ -96,7 +96,7 @@ func sampleCRD() *apiextensionsv1.CustomResourceDefinition {
 	}
 }
 
-// facts is everything that a decision about a sample depends on.
+// facts contains everything that a decision about a sample depends on.
 type facts struct {
 	phase    lsv1alpha1.Phase
 	job      run.Job
@@ -104,7 +104,7 @@ type facts struct {
 	deleting bool
 	freshID  string
 	now      time.Time
-	// parts maps each wanted part, and each that is there, to what is known of it.
+	// parts maps each wanted part, and each existing one, to what is known of it.
 	parts  map[string]part
 	result bool
 }

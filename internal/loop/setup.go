@@ -11,7 +11,7 @@ import (
 )
 
 // Controller returns the builder of a controller that runs this loop with the given number of workers for each namespace. The kind adds
-// the watches of whatever else can change its facts, and completes it with the loop as the reconciler.
+// watches for everything else that can change its facts, and completes it with the loop as the reconciler.
 func (l *Loop[T, O, P, E]) Controller(mgr ctrl.Manager, workers int) *builder.Builder {
 	l.tenancy = tenancy.Of(mgr)
 	l.division = DivisionOf(mgr)

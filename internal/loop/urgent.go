@@ -16,8 +16,8 @@ import (
 // urgentPriority is above that of events about the objects themselves, which is zero.
 const urgentPriority = 10
 
-// Urgent has a controller look at the objects of an event before it begins with others. Events about sub-objects are
-// urgent: what has begun is brought to its end before more is begun, so that of many objects the first are done soon.
+// Urgent makes a controller process the objects of an event before it starts others. Events about sub-objects are urgent: what has started
+// is finished before more is started, so that of many objects, the first are done soon.
 func Urgent(objects handler.MapFunc) handler.EventHandler {
 	return urgent{handler.EnqueueRequestsFromMapFunc(objects)}
 }
@@ -26,7 +26,7 @@ type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 type urgent struct{ events handler.EventHandler }
 
-// Create implements handler.EventHandler. That a sub-object exists when a process starts is no news, and there may be thousands.
+// Create implements handler.EventHandler. The existence of a sub-object when a process starts is not news, and there may be thousands.
 func (u urgent) Create(ctx context.Context, e event.CreateEvent, q queue) {
 	if e.IsInInitialList {
 		u.events.Create(ctx, e, q)

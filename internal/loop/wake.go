@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 )
 
-// Awake filters the events of the kind itself: all but those that show nothing more than this loop's own status
-// write. Compared is the content and not the version, because the event may arrive before the answer to the write.
+// Awake filters the events of the kind itself: it passes all except those that only show this loop's own status write. It compares the
+// content rather than the version, because the event may arrive before the response to the write.
 func (l *Loop[T, O, P, E]) Awake() predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
@@ -40,7 +40,7 @@ func metadataChanged(before, after client.Object) bool {
 		!equality.Semantic.DeepEqual(before.GetOwnerReferences(), after.GetOwnerReferences())
 }
 
-// statuses remembers the status that the loop has written last to each object, by its digest. The zero value is ready.
+// statuses records a digest of the status that the loop last wrote to each object. The zero value is ready.
 type statuses struct {
 	mu      sync.Mutex
 	written map[types.NamespacedName]uint64
@@ -51,7 +51,7 @@ var seed = maphash.MakeSeed()
 // digest is never zero, so that zero can mean "none".
 func digest(status []byte) uint64 { return maphash.Bytes(seed, status) | 1 }
 
-// writing announces a write before its answer is known.
+// writing announces a write before its response is known.
 func (s *statuses) writing(key types.NamespacedName, status []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +61,7 @@ func (s *statuses) writing(key types.NamespacedName, status []byte) {
 	s.written[key] = digest(status)
 }
 
-// own reports whether a status is the one that was written last. It is asked for only if one was written.
+// own reports whether a status is the one that was written last. It calls status only if one was written.
 func (s *statuses) own(key types.NamespacedName, status func() []byte) bool {
 	s.mu.Lock()
 	written := s.written[key]

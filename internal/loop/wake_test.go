@@ -16,7 +16,7 @@ import (
 	"espalier.dev/internal/decision"
 )
 
-// podKind knows where a Pod has its status; the rest of a kind is not needed to filter events.
+// podKind knows where a Pod has its status; filtering events needs nothing else of a kind.
 type podKind struct{}
 
 func (podKind) Status(p *corev1.Pod) any     { return &p.Status }

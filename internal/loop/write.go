@@ -15,8 +15,8 @@ import (
 	"espalier.dev/internal/tenancy"
 )
 
-// PatchStatus sends a merge patch to the status of object, and returns the metadata that the object has then. Nothing
-// but the metadata is sent back: the sender knows the rest.
+// PatchStatus sends a merge patch to the status of object, and returns the resulting metadata. The response contains only the metadata:
+// the sender knows the rest.
 func PatchStatus(ctx context.Context, c client.Client, object client.Object, patch []byte) (metav1.Object, error) {
 	answer, err := metadataOf(c, object)
 	if err != nil {
@@ -28,7 +28,7 @@ func PatchStatus(ctx context.Context, c client.Client, object client.Object, pat
 	return answer, nil
 }
 
-// patchObject does the same for everything but the status.
+// patchObject does the same for everything except the status.
 func patchObject(ctx context.Context, c client.Client, object client.Object, patch []byte) (metav1.Object, error) {
 	answer, err := metadataOf(c, object)
 	if err != nil {
@@ -40,7 +40,7 @@ func patchObject(ctx context.Context, c client.Client, object client.Object, pat
 	return answer, nil
 }
 
-// metadataOf is object as far as requests name it.
+// metadataOf returns the part of object that identifies it in requests.
 func metadataOf(c client.Client, object client.Object) (*metav1.PartialObjectMetadata, error) {
 	kind, err := apiutil.GVKForObject(object, c.Scheme())
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// entryOverhead is added to the size of a value for what every entry needs.
+// entryOverhead is added to the size of a value to account for the overhead per entry.
 const entryOverhead = 4 << 10
 
-// Cache keeps values by the content that they were made from. It is safe for concurrent use, and so must the values be.
-// What cannot be made is not kept.
+// Cache caches values by the content that they were computed from. It is safe for concurrent use, and the values must be, too. Errors are
+// not cached.
 type Cache[T any] struct {
 	limit int
 
@@ -33,11 +33,11 @@ func NewCache[T any](limit int) *Cache[T] {
 	return &Cache[T]{limit: limit, entries: map[Key]*list.Element{}, recent: list.New()}
 }
 
-// NewCacheOf returns a cache for a number of values, whose sizes are given as zero.
+// NewCacheOf returns a cache for a number of values, whose sizes must be given as zero.
 func NewCacheOf[T any](values int) *Cache[T] { return NewCache[T](values * entryOverhead) }
 
-// Get returns the value of a key. One that is not known is made, together with its size in bytes. Callers that ask for
-// the same unknown key at the same time may each make it; all of them get one and the same value.
+// Get returns the value of a key. A missing one is created, together with its size in bytes. Concurrent callers for the same missing key
+// may each create it; all of them get the same value.
 func (c *Cache[T]) Get(key Key, create func() (T, int, error)) (T, error) {
 	if known, found := c.find(key); found {
 		return known, nil
@@ -50,7 +50,7 @@ func (c *Cache[T]) Get(key Key, create func() (T, int, error)) (T, error) {
 	return c.add(&entry[T]{key: key, bytes: size + entryOverhead, value: value}), nil
 }
 
-// Len returns how many values are remembered.
+// Len returns the number of cached values.
 func (c *Cache[T]) Len() int {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -68,7 +68,7 @@ func (c *Cache[T]) find(key Key) (value T, found bool) {
 	return element.Value.(*entry[T]).value, true
 }
 
-// add keeps a value, and returns the one that is kept: another one if that was quicker.
+// add caches a value, and returns the cached one: another one if that was faster.
 func (c *Cache[T]) add(e *entry[T]) T {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

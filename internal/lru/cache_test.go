@@ -11,7 +11,7 @@ import (
 
 func key(name string) Key { return KeyOf([]byte(name)) }
 
-// get asks a cache for a value of a size, and reports whether it had to be made.
+// get gets a value of a size from a cache, and reports whether it had to be created.
 func get(t *testing.T, c *Cache[*string], name string, size int) (value *string, made bool) {
 	t.Helper()
 	value, err := c.Get(key(name), func() (*string, int, error) {
@@ -67,7 +67,7 @@ func TestFailuresAreNotKept(t *testing.T) {
 	}
 }
 
-// Of several that make the same value at the same time, all get the same one.
+// Concurrent callers that create the same value all get the same one.
 func TestOneValueForAll(t *testing.T) {
 	c := NewCache[*string](1 << 20)
 	const many = 8

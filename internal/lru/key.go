@@ -8,10 +8,10 @@ import (
 	"encoding/binary"
 )
 
-// Key stands for the content that a value is made from.
+// Key identifies the content that a value is computed from.
 type Key [sha256.Size]byte
 
-// KeyOf covers the parts of a content, their order and where each of them ends.
+// KeyOf hashes the parts of a content, including their order and boundaries.
 func KeyOf(parts ...[]byte) Key {
 	hash := sha256.New()
 	var length [8]byte

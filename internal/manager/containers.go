@@ -15,14 +15,14 @@ import (
 	"espalier.dev/internal/version"
 )
 
-// ContainerOptions are about the pods of the container deployer.
+// ContainerOptions configure the pods of the container deployer.
 type ContainerOptions struct {
-	// Namespace is that of all pods. If it is empty, they run in the namespaces of their deploy items.
+	// Namespace is the namespace of all pods. If it is empty, they run in the namespaces of their deploy items.
 	Namespace string
-	// HelperImage has espalier-container, which runs beside each image. DefaultImage is run for deploy items that name none.
+	// HelperImage contains espalier-container, which runs beside each image. DefaultImage is for deploy items that name none.
 	HelperImage  string
 	DefaultImage string
-	// NodeSelector, Tolerations, Requests and Limits are those of all pods. Tolerations are in the syntax of container.ParseToleration.
+	// NodeSelector, Tolerations, Requests and Limits apply to all pods. Tolerations are in the syntax of container.ParseToleration.
 	NodeSelector map[string]string
 	Tolerations  []string
 	Requests     map[string]string
@@ -76,7 +76,7 @@ func (o *ContainerOptions) validate() error {
 	return err
 }
 
-// options are those of the deployer.
+// options returns the options of the deployer.
 func (o *ContainerOptions) options() (container.Options, error) {
 	options := container.Options{
 		Namespace: o.Namespace, HelperImage: o.HelperImage, DefaultImage: o.DefaultImage, NodeSelector: o.NodeSelector,

@@ -44,7 +44,7 @@ func TestContainerFlags(t *testing.T) {
 	}
 	for flag, want := range map[string]string{
 		"--container-namespace=A!":        `--container-namespace is "A!"`,
-		"--container-toleration=a:Never":  "--container-toleration: \"a:Never\" is no taint",
+		"--container-toleration=a:Never":  "--container-toleration: \"a:Never\" is not a taint",
 		"--container-toleration==:x":      "--container-toleration: ",
 		"--container-requests=cpu=plenty": "--container-requests: cpu=plenty",
 		"--container-limits=memory=-1":    "--container-limits: memory=-1",

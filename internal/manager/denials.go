@@ -18,21 +18,21 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// deniedFor is how long a list or watch counts as denied. Caches try again in intervals that grow to half a minute, with as much of chance.
+// deniedFor is how long a list or watch counts as denied. Caches retry with backoff of up to half a minute, plus as much jitter.
 const deniedFor = 2 * time.Minute
 
-// denials are what the API server does not let the caches list and watch. They try that again and again; meanwhile the controllers that
-// read from them wait, or see what was there before. Nothing else would tell whoever has forgotten a right.
+// denials are the lists and watches that the API server denies to the caches. The caches retry; meanwhile the controllers that read from
+// them wait, or see stale objects. Nothing else would report a missing right.
 type denials struct {
 	now func() time.Time
 
 	mutex sync.Mutex
-	last  map[string]time.Time // by what the API server has said
+	last  map[string]time.Time // by the message of the API server
 }
 
 func newDenials() *denials { return &denials{now: time.Now, last: map[string]time.Time{}} }
 
-// hear is told what keeps a cache from listing and watching.
+// hear is called with the error of a cache's list or watch.
 func (d *denials) hear(ctx context.Context, reflector *toolscache.Reflector, err error) {
 	toolscache.DefaultWatchErrorHandler(ctx, reflector, err)
 	var status apierrors.APIStatus

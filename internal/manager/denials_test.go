@@ -18,8 +18,8 @@ import (
 	"espalier.dev/internal/testkit/managed"
 )
 
-// A process that may not list and watch what it works on says so by its readiness, and works once it may.
-func TestAMissingRightIsTold(t *testing.T) {
+// A process that may not list and watch the objects that it needs is not ready, and works once it may.
+func TestAMissingRightIsReported(t *testing.T) {
 	server := testkit.Server(t)
 	system := server.Namespace(t)
 	user := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "poor"}}

@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// maxNesting ends the way up in a circle of labels, which anybody can write.
+	// maxNesting ends the walk up a circle of labels, which anybody can write.
 	maxNesting = 50
-	// cachePatience is how long an event waits for a cache that is not filled yet. Whoever works on the object waits for longer.
+	// cachePatience is how long an event waits for a cache that is not filled yet. A worker on the object waits longer.
 	cachePatience = 5 * time.Second
 )
 
@@ -36,17 +36,17 @@ type divided struct {
 // Division implements loop.Divided.
 func (d divided) Division() loop.Division { return d.division }
 
-// division finds out which shard an object belongs to, by the root of its tree. All objects of a tree lie in one namespace, and each names
-// the one above it.
+// division determines the shard of an object from the root of its tree. All objects of a tree are in one namespace, and each names the one
+// above it.
 type division struct {
 	shard shard.Shard
-	// cache shows what is in memory already, and live is the API server.
+	// cache reads objects in memory, and live reads from the API server.
 	cache, live client.Reader
 }
 
 var _ loop.Division = &division{}
 
-// foreignTo returns what tells objects that another process works on, nil if none does.
+// foreignTo returns a function that recognises objects of another process, nil if there is no division.
 func foreignTo(mgr ctrl.Manager) func(client.Object) bool {
 	if d := loop.DivisionOf(mgr); d != nil {
 		return d.Foreign
@@ -54,7 +54,7 @@ func foreignTo(mgr ctrl.Manager) func(client.Object) bool {
 	return nil
 }
 
-// errUnknown says that the cache does not show something that is needed.
+// errUnknown means that the cache lacks an object that is needed.
 type errUnknown struct{ key types.NamespacedName }
 
 func (e errUnknown) Error() string { return fmt.Sprintf("installation %s is not in the cache", e.key) }
@@ -87,8 +87,8 @@ func (d *division) Shown(kind client.Object, key types.NamespacedName) client.Ob
 	return object
 }
 
-// treeOf returns the key of the tree that an object belongs to. Those that are not in trees are on their own, except for TargetSyncs: all
-// of a namespace belong together, since they do something only while there is one.
+// treeOf returns the key of the tree of an object. Objects outside trees are separate, except for TargetSyncs: all of a namespace belong
+// together, since they work only while there is one.
 func (d *division) treeOf(ctx context.Context, object client.Object, find finder) (string, error) {
 	namespace, above := object.GetNamespace(), ""
 	switch o := object.(type) {
@@ -110,7 +110,7 @@ func (d *division) treeOf(ctx context.Context, object client.Object, find finder
 // finder returns an installation, nil if it does not exist.
 type finder func(context.Context, types.NamespacedName) (metav1.Object, error)
 
-// climb returns the key of the tree of an installation. One that does not exist has been the root, as far as can be known.
+// climb returns the key of the tree of an installation. An installation that does not exist counts as the root.
 func climb(ctx context.Context, key types.NamespacedName, find finder) (string, error) {
 	for range maxNesting {
 		found, err := find(ctx, key)
@@ -129,8 +129,8 @@ func climb(ctx context.Context, key types.NamespacedName, find finder) (string, 
 	return shard.Key(key.Namespace, key.Name), nil
 }
 
-// installationOf returns the name of the installation that an execution belongs to. They share a name, which also tells if somebody has
-// taken the owner away.
+// installationOf returns the name of the installation of an execution. They share a name, which also works if another client has removed
+// the owner.
 func installationOf(e *lsv1alpha1.Execution) string {
 	for _, owner := range e.OwnerReferences {
 		if owner.Kind == "Installation" {
@@ -140,8 +140,8 @@ func installationOf(e *lsv1alpha1.Execution) string {
 	return e.Name
 }
 
-// executionOf returns the name of the execution that a deploy item belongs to, which is that of the installation, too. It is empty for an
-// item of its own.
+// executionOf returns the name of the execution of a deploy item, which is also that of the installation. It is empty for a deploy item
+// without an execution.
 func executionOf(item *lsv1alpha1.DeployItem) string {
 	if name := item.Labels[lsv1alpha1.ExecutionManagedByLabel]; name != "" {
 		return name
@@ -157,7 +157,7 @@ func (d *division) cached(ctx context.Context, key types.NamespacedName) (metav1
 	found := &lsv1alpha1.Installation{}
 	err := d.cache.Get(ctx, key, found, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {
-		return nil, errUnknown{key} // it may be on its way
+		return nil, errUnknown{key} // the cache may not have it yet
 	}
 	return found, err
 }

@@ -24,7 +24,7 @@ import (
 	"espalier.dev/internal/testkit/managed"
 )
 
-// nestedBlueprint has an installation below it, which has a deploy item.
+// nestedBlueprint has a nested installation with a deploy item.
 const nestedBlueprint = `apiVersion: landscaper.gardener.cloud/v1alpha1
 kind: Blueprint
 subinstallations:
@@ -68,7 +68,7 @@ func (w *team) start(part string, change ...func(*manager.Options)) *managed.Pro
 	return w.processes.Start(w.T, w.Config(), faults.New(faults.Plan{}), options)
 }
 
-// root is an installation with a whole tree below it.
+// root returns an installation with a whole tree below it.
 func (w *team) root(name string) *landscaper.Installation {
 	return testkit.Installation(w.Namespace, name).Blueprint(nestedBlueprint).Reconcile().Build()
 }
@@ -112,7 +112,7 @@ func (w *team) list(list client.ObjectList) {
 	}
 }
 
-// workers returns which processes have written to objects of each tree, by number, as often as they have.
+// workers returns, for each tree, how often each process has written to its objects.
 func (w *team) workers(trees map[string]string) map[string]map[int]int {
 	workers := map[string]map[int]int{}
 	for number, log := range w.processes.Logs() {
@@ -130,7 +130,7 @@ func (w *team) workers(trees map[string]string) map[string]map[int]int {
 	return workers
 }
 
-// Two processes share 40 trees: on each of them works the one that it belongs to, from the root to the deploy item.
+// Two processes share 40 trees: each works on its own trees, from the root to the deploy item.
 func TestProcessesShareTheTrees(t *testing.T) {
 	const roots = 40
 	w := newTeam(t)
@@ -161,7 +161,7 @@ func TestProcessesShareTheTrees(t *testing.T) {
 	}
 }
 
-// electing has a process wait for its shard. A busy machine must not cost it the lease.
+// electing makes a process wait for its shard. A busy machine must not cost it the lease.
 func electing(o *manager.Options) {
 	o.LeaderElection = manager.LeaderElection{
 		Enabled: true, Namespace: o.Namespaces[0],
@@ -169,7 +169,7 @@ func electing(o *manager.Options) {
 	}
 }
 
-// ofShard returns the names of so many roots that belong to a shard.
+// ofShard returns the names of count roots in a shard.
 func (w *team) ofShard(part string, count int) []string {
 	w.Helper()
 	s, err := shard.Parse(part)
@@ -194,7 +194,7 @@ func (w *team) held(summary string) {
 	}))
 }
 
-// The trees of a process that ends wait for the next one, and nobody else touches them.
+// The trees of a process that ends wait for its successor, and no other process touches them.
 func TestTreesOfAMissingProcessWait(t *testing.T) {
 	w := newTeam(t)
 	w.start("1/2", electing)
@@ -223,7 +223,7 @@ func TestTreesOfAMissingProcessWait(t *testing.T) {
 	}
 }
 
-// From two to three processes, as a rolling update does it: the new ones wait, and then have all trees. Nothing is lost or done twice.
+// From two to three processes, as in a rolling update: the new ones wait, and then take over all trees. Nothing is lost or done twice.
 func TestAnotherNumberOfProcessesTakesOver(t *testing.T) {
 	const roots = 12
 	w := newTeam(t)
@@ -260,7 +260,7 @@ func TestAnotherNumberOfProcessesTakesOver(t *testing.T) {
 			t.Errorf("%s has had the jobs %v", id, begun)
 		}
 	}
-	// What the new processes do now, each does alone.
+	// From now on, each new process works alone on its trees.
 	before := w.processes.Logs()
 	for i := range roots {
 		w.Patch(w.root(fmt.Sprintf("root-%d", i)), `{"metadata":{"annotations":{"landscaper.gardener.cloud/operation":"reconcile"}}}`)
@@ -279,7 +279,7 @@ func TestAnotherNumberOfProcessesTakesOver(t *testing.T) {
 	}
 }
 
-// Objects that are in no tree belong to one process as well: those that somebody has made by hand, and those of other kinds.
+// Objects outside trees also belong to one process: those created by hand, and those of other kinds.
 func TestWhatIsInNoTreeBelongsToOneProcess(t *testing.T) {
 	w := newTeam(t)
 	for number := 1; number <= 2; number++ {
@@ -296,7 +296,7 @@ func TestWhatIsInNoTreeBelongsToOneProcess(t *testing.T) {
 	}
 }
 
-// Elected is closed for whoever has a shard; what waits for another one is ready nevertheless.
+// Elected is closed for a process with a shard; a process that waits for one is nevertheless ready.
 func TestWhoWaitsForAShardIsNotElected(t *testing.T) {
 	w := newTeam(t)
 	w.start("1/2", electing)
@@ -306,7 +306,7 @@ func TestWhoWaitsForAShardIsNotElected(t *testing.T) {
 	looked := func(context.Context) (bool, error) {
 		return len(third.Transport.Log().Where(func(e faults.Entry) bool { return e.Resource == "leases" && e.Status == http.StatusOK })) > 1, nil
 	}
-	if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 3*time.Minute, true, looked); err != nil {
+	if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, testkit.Patience, true, looked); err != nil {
 		t.Fatalf("it does not look at the Lease: %v", err)
 	}
 	select {

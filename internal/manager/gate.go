@@ -14,9 +14,9 @@ import (
 	"espalier.dev/internal/fairness"
 )
 
-// gated returns a connection whose requests to the API server are sent in a fair order, whoever of this process sends them. While several
-// namespaces are worked on they share so many requests under way; more would but wait in the API server, where nobody cares whose they are.
-// A limit on requests in a second that the connection has is kept, and fair as well.
+// gated returns a connection that sends its requests to the API server in a fair order, from anywhere in this process. While several
+// namespaces are active, they share a number of concurrent requests; more would only wait in the API server, which does not distinguish
+// namespaces. The connection's limit of requests per second still applies, and is also shared fairly.
 func gated(config *rest.Config, shared int) *rest.Config {
 	limits := fairness.Limits{Shared: shared}
 	config = rest.CopyConfig(config)
@@ -28,14 +28,14 @@ func gated(config *rest.Config, shared int) *rest.Config {
 	return config
 }
 
-// gate lets requests pass in a fair order. Watches pass it at once, since they do not end, and so does what keeps the lease.
+// gate lets requests pass in a fair order. Watches pass at once, since they do not end, and so do requests for the lease.
 type gate struct {
 	mu        sync.Mutex
 	admission *fairness.Admission[*passage]
 	timer     *time.Timer
 }
 
-// passage is a request that waits or is under way. It may begin when begin is closed.
+// passage is a request that waits or is running. It may start when start is closed.
 type passage struct {
 	namespace string
 	begin     chan struct{}
@@ -48,7 +48,7 @@ func newGate(limits fairness.Limits) *gate {
 	return g
 }
 
-// before has the requests of a transport pass the gate.
+// before makes the requests of a transport pass the gate.
 func (g *gate) before(next http.RoundTripper) http.RoundTripper {
 	return gatedTransport{gate: g, next: next}
 }
@@ -72,16 +72,16 @@ func (t gatedTransport) RoundTrip(request *http.Request) (*http.Response, error)
 		return t.next.RoundTrip(request)
 	case <-request.Context().Done():
 		if request.Body != nil {
-			_ = request.Body.Close() // as everybody does who is given a request
+			_ = request.Body.Close() // as the contract of http.RoundTripper requires
 		}
 		return nil, request.Context().Err()
 	}
 }
 
-// WrappedRoundTripper lets client-go find what is below.
+// WrappedRoundTripper lets client-go find the underlying transport.
 func (t gatedTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// pass does something at the gate and lets those begin that may.
+// pass updates the admission and starts the requests that may start.
 func (g *gate) pass(do func(*fairness.Admission[*passage], time.Time) []*passage) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -96,7 +96,7 @@ func (g *gate) pass(do func(*fairness.Admission[*passage], time.Time) []*passage
 
 var pathForm = regexp.MustCompile(`/(?:api/v1|apis/[^/]+/[^/]+)/(?:namespaces/([^/]+)/)?([a-z]+)(?:/|$)`)
 
-// namespaceIn returns the namespace that a request is about, empty if it is about none, and whether it waits for its turn.
+// namespaceIn returns the namespace of a request, empty if it has none, and whether it waits for its turn.
 func namespaceIn(request *http.Request) (namespace string, waits bool) {
 	match := pathForm.FindStringSubmatch(request.URL.Path)
 	if match == nil || match[2] == "leases" || request.URL.Query().Has("watch") {

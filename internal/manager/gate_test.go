@@ -19,7 +19,7 @@ import (
 	"espalier.dev/internal/fairness"
 )
 
-// apiServer answers when it is told to, and takes down what it was asked.
+// apiServer answers on demand, and records the requests.
 type apiServer struct {
 	mu     sync.Mutex
 	asked  []string
@@ -34,7 +34,7 @@ func (s *apiServer) RoundTrip(request *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 }
 
-// about counts the requests that have arrived and contain a text.
+// about counts the arrived requests that contain a text.
 func (s *apiServer) about(text string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *apiServer) about(text string) int {
 	return count
 }
 
-// send sends a request through a gate. It must not fail.
+// send sends a request through a gate, which must succeed.
 func send(t *testing.T, transport http.RoundTripper, path string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://server"+path, strings.NewReader("{}"))
@@ -154,7 +154,7 @@ type closing struct {
 
 func (c *closing) Close() error { c.closed = true; return nil }
 
-// A limit on requests in a second lets those through whose turn it is.
+// A limit of requests per second lets requests pass in turn.
 func TestTheLimitOfAConnectionIsFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answered := make(chan struct{})

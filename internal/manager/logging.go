@@ -24,24 +24,24 @@ const (
 )
 
 const (
-	// maxVerbosity is the highest V-level that anybody logs at.
+	// maxVerbosity is the highest V-level in use.
 	maxVerbosity = 10
-	// maxLogged is the highest one that is obeyed: above it the client library logs the bodies of requests and answers, those of
-	// Secrets among them.
+	// maxLogged is the highest effective one: above it, the client library logs the bodies of requests and answers, including those of
+	// Secrets.
 	maxLogged = 7
 )
 
-// LogOptions say how a process logs.
+// LogOptions configure the log of a process.
 type LogOptions struct {
 	Format string
 	// Level is error, info, debug, or a verbosity from 0 (info) to 10.
 	Level string
 }
 
-// DefaultLogOptions are for machines.
+// DefaultLogOptions are for machine-readable logs.
 func DefaultLogOptions() LogOptions { return LogOptions{Format: LogJSON, Level: "info"} }
 
-// AddFlags binds the options to flags, with their present values as defaults.
+// AddFlags binds the options to flags, with their current values as defaults.
 func (o *LogOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Format, "log-format", o.Format, "format of the log: json or console")
 	flags.StringVar(
@@ -52,7 +52,7 @@ func (o *LogOptions) AddFlags(flags *pflag.FlagSet) {
 	)
 }
 
-// NewLogger logs to w.
+// NewLogger returns a logger that writes to w.
 func NewLogger(w io.Writer, opts LogOptions) (logr.Logger, error) {
 	level, err := parseLevel(opts.Level)
 	if err != nil {
@@ -62,7 +62,7 @@ func NewLogger(w io.Writer, opts LogOptions) (logr.Logger, error) {
 	if err != nil {
 		return logr.Discard(), err
 	}
-	// A stack tells where an error was logged, not where it arose, so each event stays one line.
+	// A stack shows where an error was logged, not where it occurred, so each event stays one line.
 	return zap.New(
 		zap.WriteTo(w),
 		zap.Level(level),
@@ -72,11 +72,11 @@ func NewLogger(w io.Writer, opts LogOptions) (logr.Logger, error) {
 	), nil
 }
 
-// reconcilerError is what controller-runtime says of every pass that ends with an error.
+// reconcilerError is the message of controller-runtime for every pass that ends with an error.
 const reconcilerError = "Reconciler error"
 
-// retries makes a warning of what controller-runtime calls an error and tries again: what fails for good is told by the status and an
-// event, and by a line of its own.
+// retries turns the errors that controller-runtime retries into warnings: the status, an event and a separate line report permanent
+// failures.
 type retries struct{ zapcore.Core }
 
 func lowerRetries(core zapcore.Core) zapcore.Core { return retries{core} }
@@ -85,7 +85,7 @@ func (r retries) With(fields []zapcore.Field) zapcore.Core { return retries{r.Co
 
 func (r retries) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
 	if entry.Level == zapcore.ErrorLevel && entry.Message == reconcilerError {
-		entry.Level, entry.Message = zapcore.WarnLevel, "Not done yet; it is tried again"
+		entry.Level, entry.Message = zapcore.WarnLevel, "Not done yet; retrying"
 	}
 	return r.Core.Check(entry, checked)
 }

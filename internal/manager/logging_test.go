@@ -66,7 +66,7 @@ func TestEachEventIsOneLine(t *testing.T) {
 			t.Errorf("%s: a problem is told as %s", format, lines[0])
 		}
 		second := strings.ToLower(lines[1])
-		for _, word := range []string{"warn", "tried again", "not there yet"} {
+		for _, word := range []string{"warn", "retrying", "not there yet"} {
 			if !strings.Contains(second, word) {
 				t.Errorf("%s: what is tried again is told without %q: %s", format, word, lines[1])
 			}

@@ -36,12 +36,12 @@ type Manager struct {
 	late *latecomers
 }
 
-// Waiting lists the selected controllers that do not run yet, since the cluster does not serve a kind they need. They begin
-// by themselves once it does. Until then the manager is not ready.
+// Waiting lists the selected controllers that do not run yet, because the cluster does not serve a kind that they need. They start
+// automatically once it does. Until then the manager is not ready.
 func (m *Manager) Waiting() []Waiting { return m.late.describe() }
 
-// New builds a manager with the selected controllers. It talks to no server but to
-// find out which kinds there are; nothing runs until the manager is started.
+// New builds a manager with the selected controllers. It contacts the server only to discover its kinds; nothing runs until the manager is
+// started.
 func New(config *rest.Config, opts Options, log logr.Logger) (*Manager, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func New(config *rest.Config, opts Options, log logr.Logger) (*Manager, error) {
 	return &Manager{Manager: mgr, late: late}, nil
 }
 
-// NewScheme knows the kinds of Kubernetes and of both APIs.
+// NewScheme returns a scheme with the kinds of Kubernetes and of both APIs.
 func NewScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, api.AddToScheme} {
@@ -97,7 +97,7 @@ func NewScheme() (*runtime.Scheme, error) {
 }
 
 //espalier:rights leader-election
-//	get,create,update leases.coordination.k8s.io: of several replicas one works
+//	get,create,update leases.coordination.k8s.io: only one of several replicas works
 //	create events: who leads
 
 func managerOptions(opts Options, scheme *runtime.Scheme, informers *freshness.Informers, log logr.Logger) ctrl.Options {
@@ -107,7 +107,7 @@ func managerOptions(opts Options, scheme *runtime.Scheme, informers *freshness.I
 		Scheme: scheme,
 		Logger: log,
 		Cache:  cacheOptions(opts, informers),
-		// A process may hold several managers, each with controllers of the same names.
+		// A process may run several managers, each with controllers of the same names.
 		Controller:                    config.Controller{SkipNameValidation: &anyName},
 		Metrics:                       server.Options{BindAddress: opts.MetricsAddress},
 		HealthProbeBindAddress:        opts.ProbeAddress,
@@ -136,8 +136,8 @@ func cacheOptions(opts Options, informers *freshness.Informers) cache.Options {
 	return options
 }
 
-// addProbes makes the process alive when it answers and ready when its caches are
-// filled and all selected controllers can work. A replica that waits for the lease is ready, too.
+// addProbes adds the probes: the process is alive when it answers, and ready when its caches are filled and all selected controllers can
+// work. A replica that waits for the lease is also ready.
 func addProbes(mgr ctrl.Manager, late *latecomers, selected []Controller) error {
 	err := errors.Join(
 		mgr.AddHealthzCheck("ping", healthz.Ping),

@@ -26,56 +26,53 @@ import (
 	"espalier.dev/internal/version"
 )
 
-// Disabled as an address means not to listen.
+// Disabled is an address that disables a listener.
 const Disabled = "0"
 
-// Options say which controllers to run and how.
+// Options say which controllers to run, and how.
 type Options struct {
-	// Controllers is a selection, see Select.
+	// Controllers is a selection; see Select.
 	Controllers []string
 
-	// Workers is how many objects of one namespace each controller works on at once;
-	// for other namespaces there are a quarter more. Concurrent has other numbers for
-	// single controllers, by name.
+	// Workers is how many objects of one namespace each controller processes concurrently; a quarter more are for other namespaces. Concurrent
+	// overrides it for single controllers, by name.
 	Workers    int
 	Concurrent map[string]int
 
 	// Shard is the part of the work that this process does, such as 2/5; empty means all of it. See shard.Parse.
 	Shard string
 
-	// Namespaces are the only ones whose objects are worked on; none means all.
+	// Namespaces are the only ones whose objects are processed; none means all.
 	Namespaces []string
 
 	// DefaultContextExcludeNamespaces get no default Context.
 	DefaultContextExcludeNamespaces []string
 
-	// SystemNamespace is where the controllers keep what is theirs. Empty means the namespace that the process runs in,
-	// or "default" outside of a cluster.
+	// SystemNamespace is the namespace of the controllers' own objects. Empty means the namespace of the process, or "default" outside a
+	// cluster.
 	SystemNamespace string
 
-	// DeployItemPickupTimeout is how long a deploy item may wait for a deployer; "none" is
-	// no limit.
+	// DeployItemPickupTimeout is how long a deploy item may wait for a deployer; "none" disables the limit.
 	DeployItemPickupTimeout lsv1alpha1.Duration
 
-	// DeployerIdentity tells apart several processes with deployers of the same type, and
-	// DeployerTargetSelectors, in the syntax of deployitem.ParseTargetSelector, divide the
-	// deploy items between them.
+	// DeployerIdentity distinguishes processes with deployers of the same type, and DeployerTargetSelectors, in the syntax of
+	// deployitem.ParseTargetSelector, divide the deploy items between them.
 	DeployerIdentity        string
 	DeployerTargetSelectors []string
 
-	// Tenancy says with whose rights the work of a namespace is done.
+	// Tenancy says whose rights are used for the work of a namespace.
 	Tenancy Tenancy
 
-	// Pipelines are about promotions.
+	// Pipelines configure promotions.
 	Pipelines PipelineOptions
 
-	// Containers are about the pods of the container deployer.
+	// Containers configure the pods of the container deployer.
 	Containers ContainerOptions
 
-	// Quotas limit what a namespace may have.
+	// Quotas limit the objects of a namespace.
 	Quotas QuotaOptions
 
-	// Registries are about what is read from registries.
+	// Registries configure access to registries.
 	Registries RegistryOptions
 	// registries are shared by all controllers of a manager.
 	registries *artifact.Registries
@@ -83,23 +80,23 @@ type Options struct {
 	// MetricsAddress and ProbeAddress are host:port, or Disabled.
 	MetricsAddress string
 	ProbeAddress   string
-	// ProfilingAddress is host:port on loopback; empty or Disabled means nowhere.
+	// ProfilingAddress is host:port on loopback; empty or Disabled disables profiling.
 	ProfilingAddress string
 
 	LeaderElection LeaderElection
 }
 
-// LeaderElection makes sure that of several managers one works.
+// LeaderElection ensures that only one of several managers works.
 type LeaderElection struct {
 	Enabled bool
-	// Namespace of the lease. Empty means the namespace that the process runs in.
+	// Namespace of the lease. Empty means the namespace of the process.
 	Namespace     string
 	LeaseDuration time.Duration
 	RenewDeadline time.Duration
 	RetryPeriod   time.Duration
 }
 
-// DefaultOptions run all controllers in a cluster.
+// DefaultOptions returns the options for running all controllers in a cluster.
 func DefaultOptions() Options {
 	return Options{
 		Controllers:                     []string{"*"},
@@ -122,13 +119,13 @@ func DefaultOptions() Options {
 	}
 }
 
-// AddFlags binds the options to flags, with their present values as defaults.
+// AddFlags binds the options to flags, with their current values as defaults.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.AddControllerFlags(flags)
 	o.addProcessFlags(flags)
 }
 
-// AddControllerFlags binds those options that say what the controllers do, wherever they run.
+// AddControllerFlags binds the options of the controllers, wherever they run.
 func (o *Options) AddControllerFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(
 		&o.Controllers,
@@ -181,7 +178,7 @@ func (o *Options) AddControllerFlags(flags *pflag.FlagSet) {
 	o.Registries.addFlags(flags)
 }
 
-// addProcessFlags binds those options that matter to a process among others in a cluster.
+// addProcessFlags binds the options of a process that runs beside others in a cluster.
 func (o *Options) addProcessFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.MetricsAddress, "metrics-address", o.MetricsAddress, "address for Prometheus metrics at /metrics; 0 for none")
 	flags.StringVar(&o.ProbeAddress, "health-probe-address", o.ProbeAddress, "address for /healthz and /readyz; 0 for none")
@@ -228,7 +225,7 @@ func describe(controllers []Controller) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// Validate names the flag that is wrong.
+// Validate returns an error that names the invalid flag.
 func (o *Options) Validate() error {
 	if _, err := Select(o.Controllers); err != nil {
 		return fmt.Errorf("--controllers: %w", err)
@@ -253,14 +250,14 @@ func (o *Options) Validate() error {
 	)
 }
 
-// validateProfiling keeps profiles on the machine, or in the pod: they show what is in memory to everybody who asks.
+// validateProfiling keeps profiles on the machine, or in the pod: they show the content of memory without authentication.
 func (o *Options) validateProfiling() error {
 	if o.ProfilingAddress == "" || o.ProfilingAddress == Disabled {
 		return nil
 	}
 	host, _, err := net.SplitHostPort(o.ProfilingAddress)
 	if err != nil {
-		return fmt.Errorf("--profiling-address is %q: write it as 127.0.0.1:6060", o.ProfilingAddress)
+		return fmt.Errorf("--profiling-address is %q: use the form 127.0.0.1:6060", o.ProfilingAddress)
 	}
 	if address, err := netip.ParseAddr(host); err != nil || !address.IsLoopback() {
 		return fmt.Errorf("--profiling-address is %q, which others could reach, and profiles show what is in memory: "+
@@ -292,9 +289,9 @@ func (o *Options) targetSelectors() ([]deployitem.TargetSelector, error) {
 	return selectors, nil
 }
 
-// deployerOptions are what all deployers of the process have in common.
+// deployerOptions returns the common options of all deployers of the process.
 func (o *Options) deployerOptions(controller string) deployer.Options {
-	selectors, _ := o.targetSelectors() // Validate has seen them.
+	selectors, _ := o.targetSelectors() // Validate has checked them.
 	return deployer.Options{
 		Name:            controller,
 		Version:         version.Get().Version,
@@ -304,8 +301,8 @@ func (o *Options) deployerOptions(controller string) deployer.Options {
 	}
 }
 
-// leaseName is the same for all replicas of a process, and different for processes that
-// share the work.
+// leaseName returns the name of the lease, which is the same for all replicas of a process, and different for processes that share the
+// work.
 func (o *Options) leaseName() string {
 	if o.DeployerIdentity == "" {
 		return LeaseName
@@ -336,7 +333,7 @@ func (o *Options) workersOf(controller string) int {
 	return o.Workers
 }
 
-// podNamespaceFile is where a pod finds its namespace.
+// podNamespaceFile contains the namespace of a pod.
 const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 func (o *Options) systemNamespace() string {

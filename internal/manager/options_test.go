@@ -28,7 +28,7 @@ func TestFlagsDefaultToDefaultOptions(t *testing.T) {
 	if err := opts.Validate(); err != nil {
 		t.Errorf("the defaults are invalid: %v", err)
 	}
-	opts.Concurrent = nil // An empty map is as good.
+	opts.Concurrent = nil // An empty map is equivalent.
 	if want := DefaultOptions(); !reflect.DeepEqual(opts, want) {
 		t.Errorf("got %+v, want %+v", opts, want)
 	}
@@ -131,7 +131,7 @@ func TestValidateNamesTheFlag(t *testing.T) {
 		`--profiling-address is "0.0.0.0:6060", which others could reach`:    {"--profiling-address=0.0.0.0:6060"},
 		`--profiling-address is ":6060", which others could reach`:           {"--profiling-address=:6060"},
 		`--profiling-address is "pod.local:6060", which others could reach`:  {"--profiling-address=pod.local:6060"},
-		`--profiling-address is "6060": write it as 127.0.0.1:6060`:          {"--profiling-address=6060"},
+		`--profiling-address is "6060": use the form 127.0.0.1:6060`:         {"--profiling-address=6060"},
 		`--concurrent: unknown controller "nope"`:                            {"--concurrent=nope=1"},
 		"--concurrent: contexts is -1":                                       {"--concurrent=contexts=-1"},
 		`--shard: "2" is not a shard: use NUMBER/COUNT`:                      {"--shard=2"},
@@ -139,17 +139,17 @@ func TestValidateNamesTheFlag(t *testing.T) {
 		`--shard: "0/3" is not a shard: the number must be from 1 to 3`:      {"--shard=0/3"},
 		`--shard: "1/0" is not a shard: the count must be from 1 to 100`:     {"--shard=1/0"},
 		`--deploy-item-pickup-timeout: invalid duration "soon"`:              {"--deploy-item-pickup-timeout=soon"},
-		`--tenancy is "Strict": write shared or strict`:                      {"--tenancy=Strict"},
-		`--tenancy is "": write shared or strict`:                            {"--tenancy="},
+		`--tenancy is "Strict": use shared or strict`:                        {"--tenancy=Strict"},
+		`--tenancy is "": use shared or strict`:                              {"--tenancy="},
 		`--deployer-identity is "Me!"`:                                       {"--deployer-identity=Me!"},
 		"--deployer-target-selector: target selector \"a=b\"":                {"--deployer-target-selector=a=b"},
-		"--events-address is no URL":                                         {"--events-address=flux"},
+		"--events-address is not a URL":                                      {"--events-address=flux"},
 		"--pull-request-poll-interval is 0s":                                 {"--pull-request-poll-interval=0"},
 		"--rollout-deadline must be positive":                                {"--rollout-deadline=0"},
-		`--approval-trusted-proxies: "10" is no network`:                     {"--approval-trusted-proxies=10"},
+		`--approval-trusted-proxies: "10" is not a network`:                  {"--approval-trusted-proxies=10"},
 		"--approval-tls-certificate and --approval-tls-key need each other":  {"--approval-tls-key=k"},
-		`--application-kinds: "Secret" is no kind of applications`:           {"--application-kinds=HelmRelease.helm.toolkit.fluxcd.io,Secret"},
-		`--application-kinds: "Secret.v1" is no kind of applications`:        {"--application-kinds=Secret.v1"},
+		`--application-kinds: "Secret" is not a kind`:                        {"--application-kinds=HelmRelease.helm.toolkit.fluxcd.io,Secret"},
+		`--application-kinds: "Secret.v1" is not a kind`:                     {"--application-kinds=Secret.v1"},
 		"--default-repository-context: a repository context needs a type":    {"--default-repository-context={}"},
 		"--leader-elect-retry-period must be positive":                       {"--leader-elect-retry-period=0"},
 		"--leader-elect-renew-deadline must be longer than --leader-elect-r": {"--leader-elect-renew-deadline=2s"},
@@ -168,7 +168,7 @@ func TestValidateNamesTheFlag(t *testing.T) {
 }
 
 // Processes that share the work of one deployer must not wait for each other.
-func TestEachIdentityHasALeaseOfItsOwn(t *testing.T) {
+func TestEachIdentityHasItsOwnLease(t *testing.T) {
 	without, with := Options{}, Options{DeployerIdentity: "north"}
 	if without.leaseName() != LeaseName || with.leaseName() != LeaseName+"-north" {
 		t.Errorf("leases %q and %q", without.leaseName(), with.leaseName())

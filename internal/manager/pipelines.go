@@ -22,26 +22,25 @@ import (
 	"espalier.dev/internal/pipeline"
 )
 
-// PipelineOptions say how pipelines promote, and how approvals come in.
+// PipelineOptions configure how pipelines promote, and how approvals arrive.
 type PipelineOptions struct {
-	// EventsAddress is the URL at which Flux's notification-controller takes events. Empty means that there is none.
+	// EventsAddress is the URL at which Flux's notification-controller accepts events. Empty means that there is none.
 	EventsAddress string
-	// PollInterval is how often a repository is asked for news of open pull requests.
+	// PollInterval is how often repositories are polled for changes of open pull requests.
 	PollInterval time.Duration
-	// RolloutDeadline is how long a promotion may take to arrive before it is called stalled.
+	// RolloutDeadline is how long a promotion may take to arrive before it counts as stalled.
 	RolloutDeadline time.Duration
 
 	// ApplicationKinds are the kinds that pipelines may follow, each as KIND.GROUP.
 	ApplicationKinds []string
 
-	// ApprovalAddress is where signed approvals and calls of Git servers are taken: host:port, or Disabled.
+	// ApprovalAddress is where signed approvals and webhook calls of Git servers arrive: host:port, or Disabled.
 	ApprovalAddress string
 	// ApprovalCertificate and ApprovalKey are files; with them the server speaks TLS.
 	ApprovalCertificate, ApprovalKey string
-	// ApprovalTrustedProxies are networks whose X-Forwarded-For is believed.
+	// ApprovalTrustedProxies are networks whose X-Forwarded-For is trusted.
 	ApprovalTrustedProxies []string
-	// LegacySignatures accepts approvals signed over the body alone, UnsignedApprovals those without a signature where no Secret is
-	// named.
+	// LegacySignatures accepts approvals that sign only the body, UnsignedApprovals those without a signature where no Secret is named.
 	LegacySignatures, UnsignedApprovals bool
 }
 
@@ -115,7 +114,7 @@ func (o *PipelineOptions) validate() error {
 	if o.EventsAddress != "" {
 		address, err := url.Parse(o.EventsAddress)
 		if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
-			return errors.New("--events-address is no URL: write it as http://HOST/ or https://HOST/")
+			return errors.New("--events-address is not a URL: use http://HOST/ or https://HOST/")
 		}
 	}
 	if o.PollInterval < time.Second {
@@ -141,21 +140,21 @@ func (o *PipelineOptions) trustedProxies() ([]netip.Prefix, error) {
 	for _, text := range o.ApprovalTrustedProxies {
 		network, err := netip.ParsePrefix(text)
 		if err != nil {
-			return nil, fmt.Errorf("--approval-trusted-proxies: %q is no network: write it as 10.0.0.0/8", text)
+			return nil, fmt.Errorf("--approval-trusted-proxies: %q is not a network: use the form 10.0.0.0/8", text)
 		}
 		networks = append(networks, network)
 	}
 	return networks, nil
 }
 
-// applicationKinds reads the kinds. Kinds of the core are not among them: no application is one, and Secrets are.
+// applicationKinds parses the kinds. It rejects kinds of the core group: no application is one, and Secrets are.
 func (o *PipelineOptions) applicationKinds() ([]schema.GroupKind, error) {
 	var kinds []schema.GroupKind
 	for _, text := range o.ApplicationKinds {
 		kind := schema.ParseGroupKind(text)
 		if kind.Kind == "" || !strings.Contains(kind.Group, ".") {
 			return nil, fmt.Errorf(
-				"--application-kinds: %q is no kind of applications: write it as KIND.GROUP, for example HelmRelease.helm.toolkit.fluxcd.io",
+				"--application-kinds: %q is not a kind: use KIND.GROUP, for example HelmRelease.helm.toolkit.fluxcd.io",
 				text,
 			)
 		}
@@ -205,7 +204,7 @@ func setupPipelines(mgr ctrl.Manager, opts Options) error {
 	return mgr.Add(server)
 }
 
-// dialRules permit addresses of this machine only where the API server itself is there.
+// dialRules permit addresses of this machine only if the API server itself is there.
 func dialRules(mgr ctrl.Manager) dial.Rules {
 	return dial.Rules{AllowLoopback: dial.IsLoopback(mgr.GetConfig().Host)}
 }

@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/controller/installations"
 )
 
-// QuotaOptions are the quotas of namespaces that name none in their annotations. Zero means that there is none.
+// QuotaOptions are the quotas of namespaces without quotas in their annotations. Zero means no quota.
 type QuotaOptions struct {
 	Installations  int64
 	DeployItems    int64
@@ -65,14 +65,14 @@ func (o *QuotaOptions) validate() error {
 		}
 	}
 	if bytes, err := resource.ParseQuantity(o.RenderedBytes); err != nil || bytes.Sign() < 0 {
-		return fmt.Errorf("--quota-rendered-bytes is %q: write a number of bytes, such as 64Mi, or 0 for no limit", o.RenderedBytes)
+		return fmt.Errorf("--quota-rendered-bytes is %q: use a number of bytes, such as 64Mi, or 0 for no limit", o.RenderedBytes)
 	}
 	return nil
 }
 
-// limits are the quotas for the controller.
+// limits returns the quotas for the controller.
 func (o *QuotaOptions) limits() installations.Limits {
-	bytes, _ := resource.ParseQuantity(o.RenderedBytes) // Validate has seen it.
+	bytes, _ := resource.ParseQuantity(o.RenderedBytes) // Validate has checked it.
 	return installations.Limits{
 		Installations: o.Installations, DeployItems: o.DeployItems, RenderedBytes: bytes.Value(), ConcurrentJobs: o.ConcurrentJobs,
 	}

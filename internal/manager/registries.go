@@ -19,18 +19,18 @@ import (
 
 const mebibyte = 1 << 20
 
-// RegistryOptions are about registries, from which components, blueprints and charts are read.
+// RegistryOptions configure registries, from which components, blueprints and charts are read.
 type RegistryOptions struct {
-	// CacheDirectory keeps what was read from registries, up to CacheMebibytes. If it is empty, it is a directory among the temporary ones
-	// of the system.
+	// CacheDirectory keeps content of registries, up to CacheMebibytes. Empty means a directory in the system's directory for temporary files.
 	CacheDirectory string
 	CacheMebibytes int64
-	// ComponentsDirectory is where repository contexts of the types local and CommonTransportFormat lead. If it is empty, they lead nowhere.
+	// ComponentsDirectory contains the repositories of repository contexts of the types local and CommonTransportFormat. Empty means that
+	// there are none.
 	ComponentsDirectory string
-	// DefaultRepositoryContext is where components are looked up for which neither an installation nor its Context names a repository, in
-	// the syntax of artifact.ParseDefault. If it is empty, such components are nowhere.
+	// DefaultRepositoryContext is the repository of components for which neither an installation nor its Context names one, in the syntax of
+	// artifact.ParseDefault. Empty means that there is none.
 	DefaultRepositoryContext string
-	// Verification is one of installations.VerificationPolicies: whose signatures of components are checked.
+	// Verification is one of installations.VerificationPolicies: it says whose signatures of components are checked.
 	Verification string
 }
 
@@ -63,7 +63,7 @@ func (o *RegistryOptions) addFlags(flags *pflag.FlagSet) {
 		&o.Verification,
 		"signature-verification",
 		o.Verification,
-		"whose signatures of components are checked: DoNotEnforce for those that ask for it in spec.verification, Enforce for all "+
+		"for which installations to verify component signatures: DoNotEnforce for those with spec.verification, Enforce for all "+
 			"installations, so that those without a signature fail, Disabled for none",
 	)
 }
@@ -79,7 +79,7 @@ func (o *RegistryOptions) validate() error {
 	return err
 }
 
-// open makes the registries of a manager.
+// open opens the registries of a manager.
 func (o *RegistryOptions) open(mgr ctrl.Manager) (*artifact.Registries, error) {
 	directory := o.CacheDirectory
 	if directory == "" {
@@ -102,7 +102,7 @@ func (o *RegistryOptions) open(mgr ctrl.Manager) (*artifact.Registries, error) {
 	})
 }
 
-// components opens the directory of archives. Nothing in it can lead out of it, links included. It stays open as long as the process runs.
+// components opens the directory of archives. Nothing in it can lead out of it, including links. It stays open as long as the process runs.
 func (o *RegistryOptions) components() (fs.FS, error) {
 	if o.ComponentsDirectory == "" {
 		return nil, nil

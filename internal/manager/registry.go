@@ -28,15 +28,15 @@ import (
 	"espalier.dev/internal/deployer/mock"
 )
 
-// Controller is one that a manager can run.
+// Controller is a controller that a manager can run.
 type Controller struct {
-	// Name is what selections and flags call it.
+	// Name is its name in selections and flags.
 	Name string
 	// Description says in one line what it does.
 	Description string
-	// Kinds are those without which it cannot work. It is set up once the cluster serves all of them.
+	// Kinds are those that it requires. It is set up once the cluster serves all of them.
 	Kinds []schema.GroupVersionKind
-	// Counts is a list of the kind that metrics of state are about, if it is this controller's to count.
+	// Counts is a list of the kind that metrics of state are about, if this controller counts it.
 	Counts client.ObjectList
 	// Setup adds it to a manager.
 	Setup func(ctrl.Manager, Options) error
@@ -57,7 +57,7 @@ func kindsOf(version schema.GroupVersion, kinds ...string) []schema.GroupVersion
 	return result
 }
 
-// all is in the order in which help texts list the controllers.
+// all is in the order of the help texts.
 var all = []Controller{
 	{
 		Name:        controller.ContextsName,
@@ -156,9 +156,8 @@ var all = []Controller{
 // Controllers lists all controllers.
 func Controllers() []Controller { return slices.Clone(all) }
 
-// Select returns the controllers that a selection asks for. In a selection "*" stands
-// for all, a name for itself, and "-name" takes one away, wherever it stands. A
-// selection of nothing but exclusions begins with all.
+// Select returns the selected controllers. In a selection, "*" stands for all, a name for itself, and "-name" excludes one, wherever it
+// stands. A selection of only exclusions starts with all.
 func Select(selection []string) ([]Controller, error) {
 	included, excluded := map[string]bool{}, map[string]bool{}
 	for _, entry := range selection {

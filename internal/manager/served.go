@@ -22,12 +22,12 @@ import (
 )
 
 const (
-	// Discovery cannot be watched. A kind that was installed a moment ago is found at once, one that comes some day soon enough.
+	// Discovery cannot be watched. A kind that was installed a moment ago is found quickly, one that is installed later soon enough.
 	firstLook = 250 * time.Millisecond
 	lastLook  = 10 * time.Second
 )
 
-// Waiting is a controller that does not run yet, since the cluster does not serve a kind that it needs.
+// Waiting is a controller that does not run yet, because the cluster does not serve a kind that it needs.
 type Waiting struct {
 	Controller string
 	Kind       schema.GroupVersionKind
@@ -37,7 +37,7 @@ func (w Waiting) String() string {
 	return fmt.Sprintf("%s waits until the cluster serves %s of %s", w.Controller, w.Kind.Kind, w.Kind.GroupVersion())
 }
 
-// latecomers sets controllers up as soon as their kinds are served, in every replica: each controller waits for the lease by itself.
+// latecomers sets up controllers as soon as their kinds are served, in every replica: each controller waits for the lease separately.
 type latecomers struct {
 	manager ctrl.Manager
 	opts    Options
@@ -53,7 +53,7 @@ type latecomer struct {
 
 var _ manager.LeaderElectionRunnable = &latecomers{}
 
-// NeedLeaderElection lets every replica say whether it could work.
+// NeedLeaderElection returns false, so that every replica reports whether it could work.
 func (l *latecomers) NeedLeaderElection() bool { return false }
 
 // setUp adds a controller to the manager, or keeps it until it can be added.
@@ -71,7 +71,7 @@ func (l *latecomers) setUp(c Controller) error {
 	return nil
 }
 
-// begin adds a controller whose kinds are served, and has them counted.
+// begin adds a controller whose kinds are served, and its metrics of state.
 func (l *latecomers) begin(c Controller) error {
 	if err := c.Setup(l.manager, l.opts); err != nil || c.Counts == nil {
 		return err
@@ -79,7 +79,7 @@ func (l *latecomers) begin(c Controller) error {
 	return telemetry.Count(l.manager, c.Counts, foreignTo(l.manager))
 }
 
-// Start returns when all controllers have begun.
+// Start returns when all controllers have started.
 func (l *latecomers) Start(ctx context.Context) error {
 	for pause := firstLook; len(l.list()) > 0; pause = min(2*pause, lastLook) {
 		select {
@@ -98,20 +98,20 @@ func (l *latecomers) Start(ctx context.Context) error {
 	return nil
 }
 
-// look begins what can be begun. The error is that of a controller that could not be set up.
+// look sets up the controllers whose kinds are served. The error is that of a controller that could not be set up.
 func (l *latecomers) look() (begun bool, err error) {
 	var still []latecomer
 	for _, w := range l.list() {
 		missing, err := firstUnserved(l.manager.GetRESTMapper(), w.Kinds)
 		switch {
 		case err != nil:
-			l.manager.GetLogger().V(1).Info("It cannot be found out which kinds the cluster serves", "cause", err.Error())
+			l.manager.GetLogger().V(1).Info("Cannot find out which kinds the cluster serves", "cause", err.Error())
 			still = append(still, w)
 		case !missing.Empty():
 			w.missing = missing
 			still = append(still, w)
 		default:
-			l.manager.GetLogger().Info("The cluster serves what a controller has waited for, so it begins", "controller", w.Name)
+			l.manager.GetLogger().Info("The cluster serves the kinds that a controller waited for; starting it", "controller", w.Name)
 			if err := l.begin(w.Controller); err != nil {
 				return begun, err
 			}
@@ -138,7 +138,7 @@ func (l *latecomers) describe() []Waiting {
 	return result
 }
 
-// running is a readiness probe: whoever selects a controller wants it to work.
+// running returns a readiness probe: a selected controller must run.
 func (l *latecomers) running(controller string) healthz.Checker {
 	return func(*http.Request) error {
 		for _, w := range l.describe() {
@@ -150,7 +150,7 @@ func (l *latecomers) running(controller string) healthz.Checker {
 	}
 }
 
-// firstUnserved is empty if the cluster serves all kinds.
+// firstUnserved returns the first kind that the cluster does not serve, empty if it serves all.
 func firstUnserved(mapper meta.RESTMapper, kinds []schema.GroupVersionKind) (schema.GroupVersionKind, error) {
 	for _, kind := range kinds {
 		_, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
@@ -158,7 +158,7 @@ func firstUnserved(mapper meta.RESTMapper, kinds []schema.GroupVersionKind) (sch
 			return kind, nil
 		}
 		if err != nil {
-			return schema.GroupVersionKind{}, fmt.Errorf("ask whether the cluster serves %s of %s: %w", kind.Kind, kind.GroupVersion(), err)
+			return schema.GroupVersionKind{}, fmt.Errorf("check whether the cluster serves %s of %s: %w", kind.Kind, kind.GroupVersion(), err)
 		}
 	}
 	return schema.GroupVersionKind{}, nil

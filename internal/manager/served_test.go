@@ -25,12 +25,12 @@ import (
 	"espalier.dev/internal/testkit/managed"
 )
 
-// Nothing is served at first, and then one group of kinds after the other, in one life of one manager.
+// Nothing is served at first, and then one group of kinds after the other, while one manager runs.
 func TestControllersBeginOnceTheirKindsAreServed(t *testing.T) {
 	server := testkit.NewServer(t)
 	options := managed.Options()
 	options.ProbeAddress = testkit.FreeAddress(t)
-	mgr := managed.Manager(t, server.Config(), options) // It needs no kind.
+	mgr := managed.Manager(t, server.Config(), options) // It requires no kind.
 	testkit.Run(t, mgr.Start)
 	awaitReadiness(
 		t,
@@ -52,21 +52,44 @@ func TestControllersBeginOnceTheirKindsAreServed(t *testing.T) {
 		t.Errorf("of %d controllers wait %v", len(manager.Controllers()), waiting)
 	}
 
-	server.InstallCRD(t, kindsOf(t, landscaper.GroupName)...)
+	others, syncs := targetSyncsApart(kindsOf(t, landscaper.GroupName))
+	server.InstallCRD(t, others...)
 	namespace := server.Namespace(t)
 	testkit.Eventually(t, server, &landscaper.Context{ObjectMeta: metav1.ObjectMeta{
 		Namespace: namespace,
 		Name:      landscaper.DefaultContextName,
 	}},
 		testkit.Is("there", func(*landscaper.Context) bool { return true }))
-	awaitReadiness(t, options.ProbeAddress, "", http.StatusInternalServerError, "[+]installations ok", "[-]pipelines failed")
+	awaitReadiness(
+		t,
+		options.ProbeAddress,
+		"",
+		http.StatusInternalServerError,
+		"[+]installations ok",
+		"[-]targetsyncs failed",
+		"[-]pipelines failed",
+	)
+	awaitReadiness(
+		t,
+		options.ProbeAddress,
+		"/targetsyncs",
+		http.StatusInternalServerError,
+		"targetsyncs waits until the cluster serves TargetSync of landscaper.gardener.cloud/v1alpha1",
+	)
+	server.InstallCRD(t, syncs...)
+	sync := &landscaper.TargetSync{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sync"}, Spec: landscaper.TargetSyncSpec{
+		SourceNamespace: "anywhere", SecretRef: landscaper.LocalSecretReference{Name: "missing", Key: "kubeconfig"}, SecretNameExpression: "*",
+	}}
+	testkit.Create(t, server, sync)
+	testkit.Eventually(t, server, sync, testkit.Is("processed", func(s *landscaper.TargetSync) bool { return len(s.Finalizers) > 0 }))
+	awaitReadiness(t, options.ProbeAddress, "", http.StatusInternalServerError, "[+]targetsyncs ok", "[-]pipelines failed")
 
 	server.InstallCRD(t, kindsOf(t, pipelines.GroupName)...)
 	line := testkit.Pipeline(namespace, "shop").Environment("dev", namespace).EnvironmentOn("east", "prod", namespace).Build()
 	testkit.Create(t, server, line)
 	testkit.Eventually(t, server, line, testkit.Is("told that HelmReleases are not served", func(p *pipelines.Pipeline) bool {
 		return p.Status.ObservedGeneration == p.Generation && saysOf(p, "dev", "does not serve the kind HelmRelease") &&
-			saysOf(p, "prod", "does not serve the kind GitopsCluster")
+			saysOf(p, "prod", "does not serve kind GitopsCluster")
 	}))
 	awaitReadiness(t, options.ProbeAddress, "", http.StatusOK, "ok")
 	if waiting := mgr.Waiting(); len(waiting) > 0 {
@@ -75,8 +98,20 @@ func TestControllersBeginOnceTheirKindsAreServed(t *testing.T) {
 
 	server.InstallCRD(t, slices.Concat(testkit.FluxKinds(t), kindsOf(t, gitops.GroupName))...)
 	testkit.Eventually(t, server, line, testkit.Is("told what else is missing", func(p *pipelines.Pipeline) bool {
-		return saysOf(p, "dev", "is not found: create it") && saysOf(p, "prod", "is not found: create it")
+		return saysOf(p, "dev", "not found: create it") && saysOf(p, "prod", "not found: create it")
 	}))
+}
+
+// targetSyncsApart returns the definitions of the other kinds, and that of TargetSync.
+func targetSyncsApart(all []*apiextensionsv1.CustomResourceDefinition) (others, syncs []*apiextensionsv1.CustomResourceDefinition) {
+	for _, kind := range all {
+		if kind.Spec.Names.Kind == "TargetSync" {
+			syncs = append(syncs, kind)
+		} else {
+			others = append(others, kind)
+		}
+	}
+	return others, syncs
 }
 
 func saysOf(p *pipelines.Pipeline, environment, text string) bool {
@@ -99,7 +134,7 @@ func kindsOf(t *testing.T, group string) []*apiextensionsv1.CustomResourceDefini
 func awaitReadiness(t *testing.T, address, check string, status int, texts ...string) {
 	t.Helper()
 	var last string
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, testkit.Patience, true, func(context.Context) (bool, error) {
 		response, err := http.Get("http://" + address + "/readyz" + check)
 		if err != nil {
 			last = err.Error()

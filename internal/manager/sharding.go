@@ -35,13 +35,13 @@ var shardMetric = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 
 func init() { metrics.Registry.MustRegister(shardMetric) }
 
-// part is the shard of this process.
+// part returns the shard of this process.
 func (o *Options) part() shard.Shard {
-	s, _ := shard.Parse(o.Shard) // Validate has seen it.
+	s, _ := shard.Parse(o.Shard) // Validate has checked it.
 	return s
 }
 
-// electShard has a process that shares the work wait for its shard only.
+// electShard makes a process that shares the work wait only for its shard.
 func (o *Options) electShard(config *rest.Config, options *ctrl.Options) error {
 	if o.part().IsAll() || !o.LeaderElection.Enabled {
 		return nil
@@ -54,35 +54,35 @@ func (o *Options) electShard(config *rest.Config, options *ctrl.Options) error {
 	return nil
 }
 
-// divide returns a manager whose controllers work on the shard of this process only.
+// divide returns a manager whose controllers work only on the shard of this process.
 func (o *Options) divide(mgr ctrl.Manager) (ctrl.Manager, error) {
 	s := o.part()
 	if s.IsAll() {
 		return mgr, nil
 	}
 	shardMetric.WithLabelValues(strconv.Itoa(s.Number), strconv.Itoa(s.Of)).Set(1)
-	// Whoever looks at what a process is ready for sees its shard.
+	// The list of readiness checks shows the shard.
 	if err := mgr.AddReadyzCheck(fmt.Sprintf("shard-%d-of-%d", s.Number, s.Of), healthz.Ping); err != nil {
 		return nil, fmt.Errorf("add health checks: %w", err)
 	}
 	return divided{Manager: mgr, division: &division{shard: s, cache: mgr.GetCache(), live: mgr.GetAPIReader()}}, nil
 }
 
-// shardLock is the lease of a process that shares the work with others. All of them are recorded in the Lease that a process has which does
-// all of the work, so that neither works beside the other. Each write carries the version that was read: of two processes that want the
-// same trees one gets them, also if they differ in how many shards there are.
+// shardLock is the lease of a process that shares the work with others. All of them are recorded in the Lease of a process that does all of
+// the work, so that the two never work at the same time. Each write carries the version that was read: of two processes that want the same
+// trees, one gets them, even if they disagree about the number of shards.
 type shardLock struct {
 	leases   coordinationclient.LeaseInterface
 	meta     metav1.ObjectMeta
 	shard    shard.Shard
 	identity string
-	// lease is as it was read or written last.
+	// lease is the Lease as last read or written.
 	lease *coordinationv1.Lease
 }
 
 var _ resourcelock.Interface = &shardLock{}
 
-// newShardLock returns the lease of a process.
+// newShardLock returns the lock of a process.
 func newShardLock(config *rest.Config, opts Options, s shard.Shard) (*shardLock, error) {
 	l := opts.LeaderElection
 	namespace := l.Namespace
@@ -95,10 +95,10 @@ func newShardLock(config *rest.Config, opts Options, s shard.Shard) (*shardLock,
 	}
 	host, err := os.Hostname()
 	if err != nil {
-		return nil, fmt.Errorf("find out the name of the host: %w", err)
+		return nil, fmt.Errorf("get the host name: %w", err)
 	}
 	config = rest.AddUserAgent(config, "leader-election")
-	config.Timeout = max(l.RenewDeadline/2, time.Second) // so that one request that hangs does not cost the lease
+	config.Timeout = max(l.RenewDeadline/2, time.Second) // so that one hanging request does not cost the lease
 	client, err := coordinationclient.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("build a client for the lease: %w", err)
@@ -109,8 +109,8 @@ func newShardLock(config *rest.Config, opts Options, s shard.Shard) (*shardLock,
 	}, nil
 }
 
-// Get returns what keeps this process from working, or its own record. Several processes that do so look like one, which is renewed as long
-// as one of them is.
+// Get returns the record of the processes that block this one, or its own record. Several blocking processes look like one, which is
+// renewed as long as one of them is.
 func (l *shardLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	lease, err := l.leases.Get(ctx, l.meta.Name, metav1.GetOptions{})
 	if err != nil {
@@ -161,25 +161,33 @@ func recordOf(holder shard.Holder) *resourcelock.LeaderElectionRecord {
 func (l *shardLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	lease := &coordinationv1.Lease{ObjectMeta: *l.meta.DeepCopy()}
 	l.write(lease, nil, record)
-	created, err := l.leases.Create(ctx, lease, metav1.CreateOptions{})
+	created, err := l.leases.Create(toTheEnd(ctx), lease, metav1.CreateOptions{})
 	if err == nil {
 		l.lease = created
 	}
 	return err
 }
 
-// Update records this process, in the place of those that overlap with it: they have been silent for too long. Without a holder, the record
-// says that the process has ended.
+// toTheEnd returns a context for a write that takes the shard. A process that ends must not cancel it: the API server may have executed it,
+// and the elector releases only what it knows to have. The timeout of the client limits the wait.
+func toTheEnd(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }
+
+// Update records this process, in place of those that overlap with it: their leases have expired. Without a holder, the record says that
+// the process has ended.
 func (l *shardLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if l.lease == nil {
-		return errors.New("the lease was not read yet")
+		return errors.New("the lease has not been read yet")
 	}
 	holders, err := holdersOf(l.lease)
 	if err != nil {
 		return err
 	}
-	if record.HolderIdentity == "" && holders[l.shard].Identity != l.identity {
-		return nil // somebody else has it
+	mine := holders[l.shard].Identity == l.identity
+	switch {
+	case record.HolderIdentity == "" && !mine:
+		return nil // another process has it
+	case !mine:
+		ctx = toTheEnd(ctx)
 	}
 	lease := l.lease.DeepCopy()
 	l.write(lease, holders, record)
@@ -190,7 +198,7 @@ func (l *shardLock) Update(ctx context.Context, record resourcelock.LeaderElecti
 	return err
 }
 
-// write puts the holders into a lease as they are with the record of this process.
+// write writes the holders into a lease, with the record of this process.
 func (l *shardLock) write(lease *coordinationv1.Lease, holders shard.Holders, record resourcelock.LeaderElectionRecord) {
 	after := holders.Without(l.identity)
 	if record.HolderIdentity != "" {
@@ -215,13 +223,13 @@ func (l *shardLock) write(lease *coordinationv1.Lease, holders shard.Holders, re
 	}
 }
 
-// RecordEvent tells nobody: the log does, and the Lease.
+// RecordEvent records nothing: the log and the Lease show it.
 func (l *shardLock) RecordEvent(string) {}
 
-// Identity is that of this process.
+// Identity returns the identity of this process.
 func (l *shardLock) Identity() string { return l.identity }
 
-// Describe names the lease in logs.
+// Describe returns the name of the lease for logs.
 func (l *shardLock) Describe() string {
 	return fmt.Sprintf("%s/%s, shard %s", l.meta.Namespace, l.meta.Name, l.shard)
 }

@@ -4,6 +4,9 @@
 package manager
 
 import (
+	"context"
+	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -12,17 +15,20 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"espalier.dev/internal/shard"
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/traffic"
 )
 
-// locks makes the locks of processes that want the same Lease, and plays what their electors would do.
+// locks creates the locks of processes that want the same Lease, and plays their electors.
 type locks struct {
 	*testing.T
 	world *testkit.World
-	// elapsed is added to each time that is written, so that renewals differ.
+	// elapsed is added to each written time, so that renewals differ.
 	elapsed time.Duration
 }
 
@@ -31,7 +37,7 @@ func newLocks(t *testing.T) *locks {
 	return &locks{T: t, world: testkit.NewWorld(t)}
 }
 
-// of returns the lock of a process; one for all of the work is that of controller-runtime.
+// of returns the lock of a process; the lock for all of the work is that of controller-runtime.
 func (l *locks) of(identity, part string) resourcelock.Interface {
 	l.Helper()
 	s, err := shard.Parse(part)
@@ -58,14 +64,14 @@ func (l *locks) of(identity, part string) resourcelock.Interface {
 	return lock
 }
 
-// record is what an elector writes; without an identity it lets go.
+// record returns the record that an elector writes; without an identity it releases.
 func (l *locks) record(identity string) resourcelock.LeaderElectionRecord {
 	l.elapsed += time.Second
 	now := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(l.elapsed))
 	return resourcelock.LeaderElectionRecord{HolderIdentity: identity, LeaseDurationSeconds: 15, AcquireTime: now, RenewTime: now}
 }
 
-// seen returns who keeps a process from working, empty if nobody does, and what it compares.
+// seen returns who blocks a process, empty if nobody does, and the record that it compares.
 func (l *locks) seen(lock resourcelock.Interface) (holder, raw string) {
 	l.Helper()
 	record, bytes, err := lock.Get(l.Context())
@@ -75,7 +81,7 @@ func (l *locks) seen(lock resourcelock.Interface) (holder, raw string) {
 	return record.HolderIdentity, string(bytes)
 }
 
-// takes lets a process take the lease, or renew it, after it has looked at it.
+// takes makes a process acquire or renew the lease, after it has read it.
 func (l *locks) takes(lock resourcelock.Interface) {
 	l.Helper()
 	_, _, err := lock.Get(l.Context())
@@ -97,7 +103,7 @@ func (l *locks) letsGo(lock resourcelock.Interface) {
 	}
 }
 
-// sees fails unless a process finds the lease held as expected; empty if it may take it.
+// sees fails unless a process finds the lease held as expected; empty means that it may acquire it.
 func (l *locks) sees(lock resourcelock.Interface, want string) {
 	l.Helper()
 	if got, _ := l.seen(lock); got != want {
@@ -105,7 +111,7 @@ func (l *locks) sees(lock resourcelock.Interface, want string) {
 	}
 }
 
-// holder is what people see.
+// holder checks the holder that the Lease shows.
 func (l *locks) holder(want string) {
 	l.Helper()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.world.Namespace, Name: LeaseName}}
@@ -124,7 +130,7 @@ func TestProcessesOfOneDivisionDoNotWaitForEachOther(t *testing.T) {
 	l.holder("shards 1/2 2/2")
 	l.sees(a, "a")
 	l.sees(b, "b")
-	l.sees(again, "a") // of two replicas one works
+	l.sees(again, "a") // of two replicas, one works
 	l.letsGo(a)
 	l.sees(again, "")
 	l.holder("shards 2/2")
@@ -132,7 +138,48 @@ func TestProcessesOfOneDivisionDoNotWaitForEachOther(t *testing.T) {
 	l.holder("")
 }
 
-// From two to three: each process waits for those whose trees it gets, and for no others.
+// A process that ends while it takes its shard releases it, although the API server answers only afterwards.
+func TestAProcessThatEndsWhileItTakesItsShardReleasesIt(t *testing.T) {
+	for name, method := range map[string]string{"first": http.MethodPost, "beside another": http.MethodPut} {
+		t.Run(name, func(t *testing.T) {
+			l := newLocks(t)
+			others := ""
+			if method == http.MethodPut {
+				l.takes(l.of("a", "1/2"))
+				others = "shards 1/2"
+			}
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			connection := rest.CopyConfig(l.world.Config())
+			connection.Wrap(func(base http.RoundTripper) http.RoundTripper {
+				return traffic.RoundTripper(func(request *http.Request) (*http.Response, error) {
+					answer, err := base.RoundTrip(request)
+					if request.Method != method || err != nil {
+						return answer, err
+					}
+					end()
+					if err := request.Context().Err(); err != nil { // Nobody waits for the answer.
+						return nil, errors.Join(err, answer.Body.Close())
+					}
+					return answer, nil
+				})
+			})
+			options := DefaultOptions()
+			options.LeaderElection.Namespace = l.world.Namespace
+			lock, err := newShardLock(connection, options, shard.Shard{Number: 2, Of: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
+				Lock: lock, LeaseDuration: time.Hour, RenewDeadline: testkit.Patience, RetryPeriod: time.Second, ReleaseOnCancel: true,
+				Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) {}, OnStoppedLeading: func() {}},
+			})
+			l.holder(others)
+		})
+	}
+}
+
+// From two to three: each process waits only for those whose trees it gets.
 func TestProcessesOfAnotherDivisionWait(t *testing.T) {
 	l := newLocks(t)
 	a, b := l.of("a", "1/2"), l.of("b", "2/2")
@@ -154,7 +201,7 @@ func TestProcessesOfAnotherDivisionWait(t *testing.T) {
 	l.sees(first, "")
 	l.takes(first)
 	l.sees(third, "b")
-	l.sees(l.of("c", "1/2"), "x") // no way back
+	l.sees(l.of("c", "1/2"), "x") // there is no way back
 	l.holder("shards 2/2 1/3")
 	l.letsGo(b)
 	l.sees(third, "")
@@ -163,7 +210,7 @@ func TestProcessesOfAnotherDivisionWait(t *testing.T) {
 	l.holder("shards 1/3 2/3 3/3")
 }
 
-// A process that is told nothing of shards, of this or an earlier version, and those that share the work never work at once.
+// A process without shards, of this or an earlier version, and those that share the work never work at the same time.
 func TestOneForAllExcludesShards(t *testing.T) {
 	l := newLocks(t)
 	all, a, b := l.of("all", ""), l.of("a", "1/2"), l.of("b", "2/2")
@@ -181,14 +228,14 @@ func TestOneForAllExcludesShards(t *testing.T) {
 	}
 	l.letsGo(a)
 	l.sees(all, "shards 2/2")
-	l.takes(all) // b has been silent for too long
+	l.takes(all) // b's lease has expired
 	l.sees(b, "all")
 	l.letsGo(all)
 	l.sees(a, "")
 	l.sees(b, "")
 }
 
-// Of processes that want the same trees at the same moment one gets them, whatever each believes about the number of shards.
+// Of processes that want the same trees at the same moment one gets them, whatever each believes the number of shards is.
 func TestOfTwoThatTakeAtOnceOneGets(t *testing.T) {
 	for _, parts := range [][2]string{{"1/2", "1/2"}, {"1/2", "3/3"}, {"2/3", "2/2"}, {"1/2", ""}, {"", "2/5"}} {
 		l := newLocks(t)
@@ -211,13 +258,13 @@ func TestOfTwoThatTakeAtOnceOneGets(t *testing.T) {
 	}
 }
 
-// Whoever has been silent for too long loses its shard, and finds out when it comes back.
+// A process whose lease has expired loses its shard, and notices when it comes back.
 func TestALostShardIsNotRenewed(t *testing.T) {
 	l := newLocks(t)
 	a, b, third := l.of("a", "1/2"), l.of("b", "2/2"), l.of("z", "3/3")
 	l.takes(a)
 	l.takes(b)
-	l.takes(third) // its elector has seen neither of them for long enough
+	l.takes(third) // its elector has seen neither of them renew for long enough
 	l.holder("shards 3/3")
 	for _, lost := range []resourcelock.Interface{a, b} {
 		if err := lost.Update(t.Context(), l.record(lost.Identity())); !apierrors.IsConflict(err) {

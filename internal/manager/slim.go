@@ -12,15 +12,15 @@ import (
 	pipelinesv1alpha1 "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// Slim takes from an object what no controller reads, before it goes into a cache: managed fields, and what kubectl apply remembers, which
-// is the object once more and with a Secret its content.
+// Slim removes from an object what no controller reads, before it is cached: managed fields, and the annotation of kubectl apply, which
+// contains a copy of the object, including the content of a Secret.
 //
-// An object that is written back as a whole must not lack what the cluster has: the write would take it away. So kubectl's annotation stays
+// An object that is written back as a whole must be complete: the write would remove what is missing. So kubectl's annotation stays
 // wherever a controller replaces objects, and where templates see it.
 func Slim(object any) (any, error) {
 	accessor, err := meta.Accessor(object)
 	if err != nil {
-		return object, nil // it is none that has metadata
+		return object, nil // it has no metadata
 	}
 	accessor.SetManagedFields(nil)
 	if annotations := accessor.GetAnnotations(); neverReplaced(object) && annotations[corev1.LastAppliedConfigAnnotation] != "" {
@@ -30,7 +30,7 @@ func Slim(object any) (any, error) {
 	return object, nil
 }
 
-// neverReplaced reports whether controllers change an object by patches alone. Those are also of no interest to templates. Nested
+// neverReplaced reports whether controllers change an object only with patches. Templates do not see such objects either. Nested
 // installations, executions, deploy items, DataObjects and Targets are replaced.
 func neverReplaced(object any) bool {
 	switch o := object.(type) {

@@ -68,7 +68,7 @@ func TestWhatCachesKeep(t *testing.T) {
 	}
 }
 
-// twoLevels is a blueprint with an installation below it, which has a deploy item and an export. Another word changes everything.
+// twoLevels returns a blueprint with a nested installation, which has a deploy item and an export. Another word changes everything.
 func twoLevels(word string) string {
 	return fmt.Sprintf(`apiVersion: landscaper.gardener.cloud/v1alpha1
 kind: Blueprint
@@ -120,7 +120,7 @@ exportExecutions:
 `, word)
 }
 
-// What kubectl apply remembers of an object is not in all caches. It stays in the cluster, whatever controllers write.
+// Not all caches keep the annotation of kubectl apply. It stays in the cluster, whatever controllers write.
 func TestWhatKubectlRemembersStays(t *testing.T) {
 	w := managed.NewWorld(t)
 	root := testkit.Installation(w.Namespace, "root").Blueprint(twoLevels("one")).ImportTarget("cluster", "cluster").

@@ -30,7 +30,7 @@ deployExecutions:
       config: {apiVersion: mock.deployer.landscaper.gardener.cloud/v1alpha1, kind: ProviderConfiguration}
 `
 
-// Whoever starts beside finished installations looks at each of them, and neither writes anything nor asks for any of them.
+// A process that starts beside finished installations processes each of them, but writes nothing and gets none of them from the API server.
 func TestAStartBesideFinishedInstallationsCostsNothingForEach(t *testing.T) {
 	const finished = 8
 	for _, flow := range []landscaper.Flow{landscaper.FlowJob, landscaper.FlowContinuous} {
@@ -55,7 +55,7 @@ func TestAStartBesideFinishedInstallationsCostsNothingForEach(t *testing.T) {
 			before := passes(t)
 			transport := faults.New(faults.Plan{})
 			w.ManageOver(transport.Config(w.Config()))
-			err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) {
+			err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, testkit.Patience, true, func(context.Context) (bool, error) {
 				now := passes(t)
 				return now["installations"]-before["installations"] >= finished && now["execution"]-before["execution"] >= finished, nil
 			})
@@ -73,7 +73,7 @@ func TestAStartBesideFinishedInstallationsCostsNothingForEach(t *testing.T) {
 	}
 }
 
-// passes counts the passes of the controllers of this process since it started.
+// passes counts the passes of the controllers of this process since its start.
 func passes(t *testing.T) map[string]int {
 	t.Helper()
 	families, err := metrics.Registry.Gather()

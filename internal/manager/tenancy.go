@@ -13,13 +13,13 @@ import (
 	"espalier.dev/internal/tenancy"
 )
 
-// Tenancy says with whose rights the work of a namespace is done.
+// Tenancy says whose rights are used for the work of a namespace.
 type Tenancy string
 
 const (
-	// SharedTenancy is with those of the controllers.
+	// SharedTenancy uses those of the controllers.
 	SharedTenancy Tenancy = "shared"
-	// StrictTenancy is with those of a service account of the namespace.
+	// StrictTenancy uses those of a service account of the namespace.
 	StrictTenancy Tenancy = "strict"
 )
 
@@ -36,10 +36,10 @@ func (t Tenancy) validate() error {
 	if t == SharedTenancy || t == StrictTenancy {
 		return nil
 	}
-	return fmt.Errorf("--tenancy is %q: write %s or %s", string(t), SharedTenancy, StrictTenancy)
+	return fmt.Errorf("--tenancy is %q: use %s or %s", string(t), SharedTenancy, StrictTenancy)
 }
 
-// strictTenancy has the requests of a connection impersonate tenants, and returns nil if tenancy is shared.
+// strictTenancy makes the requests of a connection impersonate tenants, and returns nil if tenancy is shared.
 func (o *Options) strictTenancy(config *rest.Config) *tenancy.Strict {
 	if o.Tenancy != StrictTenancy {
 		return nil
@@ -49,7 +49,7 @@ func (o *Options) strictTenancy(config *rest.Config) *tenancy.Strict {
 	return strict
 }
 
-// arrange has a manager work on its shard, for the tenants if tenancy is strict.
+// arrange makes a manager work on its shard, and for the tenants if tenancy is strict.
 func (o *Options) arrange(mgr ctrl.Manager, strict *tenancy.Strict) (ctrl.Manager, error) {
 	mgr, err := o.divide(mgr)
 	if err != nil || strict == nil {

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// warningCode is the one that an API server uses.
+	// warningCode is the code of an API server's warnings.
 	warningCode = 299
 	// finalizerAdvice comes with every write of an object that has our finalizers. Their names are part of the API.
 	finalizerAdvice = "prefer a domain-qualified finalizer name"
-	// manyWarnings bounds what is remembered; then everything is told once more.
+	// manyWarnings bounds how many warnings are recorded; then each is logged again.
 	manyWarnings = 1000
 )
 
@@ -31,7 +31,7 @@ type warnings struct {
 
 var _ rest.WarningHandlerWithContext = &warnings{}
 
-// HandleWarningHeaderWithContext is called with every warning of every answer.
+// HandleWarningHeaderWithContext is called for every warning in every answer.
 func (w *warnings) HandleWarningHeaderWithContext(_ context.Context, code int, _ string, text string) {
 	if code == warningCode && text != "" && !strings.Contains(text, finalizerAdvice) && w.isNew(text) {
 		w.log.Info("The API server warns", "warning", text)
@@ -51,7 +51,7 @@ func (w *warnings) isNew(text string) bool {
 	return true
 }
 
-// listeningTo returns a configuration whose warnings go to the log.
+// listeningTo returns a configuration that logs warnings.
 func listeningTo(config *rest.Config, log logr.Logger) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.WarningHandlerWithContext = &warnings{log: log}

@@ -24,7 +24,7 @@ import (
 	. "espalier.dev/internal/masking"
 )
 
-// canary has what is escaped in quotes, in URLs and in JSON.
+// canary contains characters that are escaped in quotes, in URLs and in JSON.
 const canary = `can"ary <0123> K/9+ä`
 
 func valuesOf(texts ...string) *Values {
@@ -36,7 +36,7 @@ func valuesOf(texts ...string) *Values {
 }
 
 func TestValuesOfASecret(t *testing.T) {
-	v := valuesOf("user: bob\npassword: hunter2\nport: 5432\nkey: |\n  -----BEGIN-----\n  abcdefghijkl\n")
+	v := valuesOf("user: bob\npassword: hunter2\nport: 5432\nword: data\nkey: |\n  -----BEGIN-----\n  abcdefghijkl\n")
 	tests := map[string]struct{ value, want any }{
 		"alone":          {"hunter2", Mask},
 		"short, alone":   {"bob", Mask},
@@ -48,7 +48,15 @@ func TestValuesOfASecret(t *testing.T) {
 		"indented lines": {"x:\n    -----BEGIN-----\n    abcdefghijkl\n", "x:\n    " + Mask + "\n    " + Mask + "\n"},
 		"in a list":      {[]any{"a", map[string]any{"b": "hunter2"}}, []any{"a", map[string]any{"b": Mask}}},
 		"a truth":        {true, true},
-		"a key":          {map[string]any{"hunter2": "x"}, map[string]any{"hunter2": "x"}},
+		"a key":          {map[string]any{"hunter2": "x"}, map[string]any{Mask: "x"}},
+		"several keys": {
+			map[string]any{"a-hunter2": "x", "b": "y", "hunter2": "x", "hunter2-": "z"},
+			map[string]any{"a-" + Mask: "x", "b": "y", Mask: "x", Mask + "-": "z"},
+		},
+		"keys that look the same": {
+			map[string]any{"hunter2": "x", "HUNTER2": nil, "Hunter2": "y"}, map[string]any{Mask: nil, Mask + " (2)": "y", Mask + " (3)": "x"},
+		},
+		"names of fields": {map[string]any{"data": map[string]any{"hunter2": true}}, map[string]any{"data": map[string]any{Mask: true}}},
 	}
 	for name, test := range tests {
 		got, found := v.Value(test.value)
@@ -146,7 +154,8 @@ users: [{name: keeper, user: {token: token-of-the-keeper, misplaced-value: other
 	}
 }
 
-// Whatever an API server refuses, the field and the reason stay and the value goes, though nobody knows that it is secret.
+// In every rejection by an API server, the field and the reason stay and the value is removed, although it is not known to
+// be secret.
 func TestWordsOfRefusals(t *testing.T) {
 	path := field.NewPath("spec", "x")
 	invalid := func(e *field.Error) error {
@@ -158,19 +167,19 @@ func TestWordsOfRefusals(t *testing.T) {
 		err  error
 		want string
 	}{
-		"invalid":           {invalid(field.Invalid(path, "canary", "must be a number")), "the API server refuses it as invalid: spec.x: Invalid value: must be a number"},
-		"in the detail":     {invalid(field.Invalid(path, "a canary", "expected 5 fields, found 2: [a canary]")), "the API server refuses it as invalid: spec.x: Invalid value: expected 5 fields, found 2: [<masked>]"},
-		"a part of it":      {invalid(field.Invalid(path, "1-canary", `parsing "canary": invalid syntax`)), `the API server refuses it as invalid: spec.x: Invalid value: parsing "<masked>": invalid syntax`},
-		"in the field":      {invalid(field.Invalid(path.Key("canary"), "canary", "bad")), "the API server refuses it as invalid: spec.x[<masked>]: Invalid value: bad"},
-		"an object":         {invalid(field.Invalid(path, map[string]string{"canary: ": "x"}, "bad")), "the API server refuses it as invalid: spec.x: Invalid value"},
-		"a wrong type":      {invalid(field.Invalid(path, "string", `spec.x in body must be of type integer: "string"`)), `the API server refuses it as invalid: spec.x: Invalid value: spec.x in body must be of type integer: "string"`},
-		"unsupported":       {invalid(field.NotSupported(path, "canary", []string{"a", "b"})), `the API server refuses it as invalid: spec.x: Unsupported value: supported values: "a", "b"`},
-		"duplicate":         {invalid(field.Duplicate(path, "canary")), "the API server refuses it as invalid: spec.x: Duplicate value"},
-		"not found":         {invalid(field.NotFound(path, "canary")), "the API server refuses it as invalid: spec.x: Not found"},
-		"required":          {invalid(field.Required(path, "name it")), "the API server refuses it as invalid: spec.x: Required value: name it"},
-		"forbidden":         {invalid(field.Forbidden(path, "may not change")), "the API server refuses it as invalid: spec.x: Forbidden: may not change"},
+		"invalid":           {invalid(field.Invalid(path, "canary", "must be a number")), "the API server rejects it as invalid: spec.x: Invalid value: must be a number"},
+		"in the detail":     {invalid(field.Invalid(path, "a canary", "expected 5 fields, found 2: [a canary]")), "the API server rejects it as invalid: spec.x: Invalid value: expected 5 fields, found 2: [<masked>]"},
+		"a part of it":      {invalid(field.Invalid(path, "1-canary", `parsing "canary": invalid syntax`)), `the API server rejects it as invalid: spec.x: Invalid value: parsing "<masked>": invalid syntax`},
+		"in the field":      {invalid(field.Invalid(path.Key("canary"), "canary", "bad")), "the API server rejects it as invalid: spec.x[<masked>]: Invalid value: bad"},
+		"an object":         {invalid(field.Invalid(path, map[string]string{"canary: ": "x"}, "bad")), "the API server rejects it as invalid: spec.x: Invalid value"},
+		"a wrong type":      {invalid(field.Invalid(path, "string", `spec.x in body must be of type integer: "string"`)), `the API server rejects it as invalid: spec.x: Invalid value: spec.x in body must be of type integer: "string"`},
+		"unsupported":       {invalid(field.NotSupported(path, "canary", []string{"a", "b"})), `the API server rejects it as invalid: spec.x: Unsupported value: supported values: "a", "b"`},
+		"duplicate":         {invalid(field.Duplicate(path, "canary")), "the API server rejects it as invalid: spec.x: Duplicate value"},
+		"not found":         {invalid(field.NotFound(path, "canary")), "the API server rejects it as invalid: spec.x: Not found"},
+		"required":          {invalid(field.Required(path, "name it")), "the API server rejects it as invalid: spec.x: Required value: name it"},
+		"forbidden":         {invalid(field.Forbidden(path, "may not change")), "the API server rejects it as invalid: spec.x: Forbidden: may not change"},
 		"a field error":     {field.Invalid(path, "canary", "bad"), "spec.x: Invalid value: bad"},
-		"wrapped":           {fmt.Errorf("create it: %w", errors.Join(errors.New("one"), invalid(field.Duplicate(path, "canary")))), "create it: one\nthe API server refuses it as invalid: spec.x: Duplicate value"},
+		"wrapped":           {fmt.Errorf("create it: %w", errors.Join(errors.New("one"), invalid(field.Duplicate(path, "canary")))), "create it: one\nthe API server rejects it as invalid: spec.x: Duplicate value"},
 		"an excerpt":        {apierrors.NewBadRequest(`cannot read it: v1.Thing.X: json: wrong, error found in #10 byte of ...|canary|..., bigger context ...|canary|...`), "cannot read it: v1.Thing.X: json: wrong"},
 		"a time":            {apierrors.NewBadRequest(`parsing time "canary" as "2006"`), `parsing time the value as "2006"`},
 		"another type":      {fmt.Errorf("read it: %w", json.Unmarshal([]byte(`{"A":123456}`), &struct{ A string }{})), `read it: a number where a string is expected, at "A"`},

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// shortestWithin is how long a secret must be to be masked within a word; "data" is not masked in "metadata".
+	// shortestWithin is the minimum length of a secret that is masked within a word; "data" is not masked in "metadata".
 	shortestWithin = 6
-	// window is how many bytes a text and a secret must have in common for these to be masked: messages cut long values off.
+	// window is the minimum length of a common part of a text and a secret that is masked: messages truncate long values.
 	window = 16
 )
 
-// patterns are what to look for. Everything is in lower case, because templates change it.
+// patterns are the texts to look for. Everything is in lower case, because templates change the case.
 type patterns struct {
-	// whole are secrets and their disguises.
+	// whole are secrets in all their encodings.
 	whole map[string]bool
-	// long are the words of secrets of which a part is masked, too.
+	// long are words of secrets that are masked even in part.
 	long []string
 }
 
@@ -47,7 +47,7 @@ func compile(texts map[string]bool) *patterns {
 	return p
 }
 
-// disguises are the forms in which a value may appear: as it is, in quotes, in a URL, in base64, in hexadecimal digits.
+// disguises returns the forms in which a value may appear: literally, in quotes, in a URL, in base64, in hexadecimal digits.
 func disguises(text string) []string {
 	forms := []string{text, base64.StdEncoding.EncodeToString([]byte(text))}
 	if len(text) < shortest {
@@ -64,8 +64,9 @@ func disguises(text string) []string {
 	return forms
 }
 
-// base64Within is the part of a base64 text that is certain if the value begins after some number of bytes, modulo three. So
-// it is found in the encoding of a longer text, such as a user name and a password with a colon between them.
+// base64Within returns the part of the base64 encoding that is the same in any longer text in which the value starts after
+// before bytes, modulo three. This finds the value in the encoding of a longer text, such as a user name and a password
+// separated by a colon.
 func base64Within(text string, before int, encoding *base64.Encoding) string {
 	encoded := encoding.EncodeToString([]byte(strings.Repeat("\x00", before) + text))
 	certain := (before + len(text)) * 8 / 6
@@ -73,7 +74,7 @@ func base64Within(text string, before int, encoding *base64.Encoding) string {
 	return encoded[min(uncertain, certain):certain]
 }
 
-// fold lowers letters, as far as places in a text stay where they are.
+// fold converts letters to lower case, as long as that preserves positions in the text.
 func fold(text string) string {
 	return strings.Map(func(r rune) rune {
 		if lower := unicode.ToLower(r); utf8.RuneLen(lower) == utf8.RuneLen(r) {
@@ -103,7 +104,7 @@ func (p *patterns) masked(text string) string {
 	return result.String()
 }
 
-// hide marks every place at which the pattern stands.
+// hide marks every occurrence of the pattern.
 func hide(hidden []bool, text, pattern string) {
 	for from := 0; ; {
 		at := strings.Index(text[from:], pattern)
@@ -118,8 +119,8 @@ func hide(hidden []bool, text, pattern string) {
 	}
 }
 
-// counts reports whether what stands somewhere is the secret rather than a part of a word. The shorter a secret is, the more
-// often it is there by chance.
+// counts reports whether an occurrence is the secret rather than a part of a word. The shorter a secret is, the more often
+// it occurs by chance.
 func counts(text string, begin, end int) bool {
 	switch length := end - begin; {
 	case length >= shortestWithin:

@@ -5,6 +5,8 @@ package masking
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,31 +15,32 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Mask stands where a secret would.
+// Mask replaces a secret.
 const Mask = "<masked>"
 
 const (
-	// shortest is how long a secret must be to be masked inside of a text. Shorter ones are masked where they stand alone.
+	// shortest is the minimum length of a secret that is masked within a text. Shorter ones are masked only in quotes or
+	// where they stand alone.
 	shortest = 4
 	// shortestLine is the same for a line of a longer secret.
 	shortestLine = 8
 )
 
-// Values are the secrets that must not be shown. The zero value has none.
+// Values are the secrets that must not be shown. The zero value contains none.
 type Values struct {
-	// texts are masked as they are and in their disguises. Of those that are true, long pieces are masked, too; the others are
-	// documents, whose pieces are ordinary words.
+	// texts are masked literally and in all their encodings. For those with the value true, long parts are masked, too; the
+	// others are documents, whose parts are ordinary words.
 	texts map[string]bool
-	// patterns are made of the texts when they are needed.
+	// patterns are compiled from the texts on demand.
 	patterns *patterns
-	// unknown is why the values could not be found out.
+	// unknown is why the values could not be determined.
 	unknown error
 }
 
-// Unknown are values that nobody could find out. Nothing that may contain them is shown.
+// Unknown returns values that could not be determined. Nothing that may contain them is shown.
 func Unknown(why error) *Values { return &Values{unknown: why} }
 
-// Known reports whether the values could be found out.
+// Known reports whether the values could be determined.
 func (v *Values) Known() bool { return v == nil || v.unknown == nil }
 
 // AddSecret adds the content of a Secret.
@@ -47,7 +50,7 @@ func (v *Values) AddSecret(data map[string][]byte) {
 	}
 }
 
-// AddText adds the content of one key of a Secret: as a whole, by its lines, and in its parts if it is YAML.
+// AddText adds the content of one key of a Secret: as a whole, line by line, and every value in it if it is YAML.
 func (v *Values) AddText(text string) {
 	var value any
 	document := false
@@ -83,7 +86,7 @@ func (v *Values) addLeaves(value any) {
 	}
 }
 
-// AddTarget adds what is secret in the configuration of a Target.
+// AddTarget adds the secrets in the configuration of a Target.
 func (v *Values) AddTarget(target *lsv1alpha1.Target) {
 	var config any
 	if target == nil || target.Spec.Configuration == nil || target.Spec.Configuration.Decode(&config) != nil {
@@ -92,7 +95,8 @@ func (v *Values) AddTarget(target *lsv1alpha1.Target) {
 	v.addConfiguration(config)
 }
 
-// AddCredentials adds what is secret in a Secret that says how to reach a cluster: of kubeconfigs the credentials, else all.
+// AddCredentials adds the secrets in a Secret that describes the connection to a cluster: for kubeconfigs the credentials,
+// otherwise everything.
 func (v *Values) AddCredentials(data map[string][]byte) {
 	for _, content := range data {
 		var parsed map[string]any
@@ -104,8 +108,8 @@ func (v *Values) AddCredentials(data map[string][]byte) {
 	}
 }
 
-// plainKeys are the keys of Targets and kubeconfigs whose values are no secrets: they say where a cluster is and what
-// things are called.
+// plainKeys are the known keys of Targets and kubeconfigs. Except for secretKeys, their values are not secrets: they are
+// addresses and names.
 var plainKeys = map[string]bool{
 	"apiVersion": true, "kind": true, "name": true, "namespace": true, "cluster": true, "user": true, "username": true, "server": true,
 	"current-context": true, "certificate-authority-data": true, "client-certificate-data": true, "tls-server-name": true,
@@ -118,8 +122,8 @@ var plainKeys = map[string]bool{
 
 var secretKeys = map[string]bool{"token": true, "password": true, "client-key-data": true}
 
-// addConfiguration adds the values of keys that hold credentials, and all of keys that nobody knows, together with these:
-// they may be a misplaced value.
+// addConfiguration adds the values of keys that hold credentials, and those of unknown keys together with the keys: they may
+// be misplaced values.
 func (v *Values) addConfiguration(value any) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -143,7 +147,7 @@ func (v *Values) addConfiguration(value any) {
 	}
 }
 
-// addEmbedded adds a document that stands as a text in a configuration, such as a kubeconfig.
+// addEmbedded adds a document that is embedded in a configuration as text, such as a kubeconfig.
 func (v *Values) addEmbedded(text string) {
 	var parsed any
 	if yaml.Unmarshal([]byte(text), &parsed) != nil {
@@ -178,13 +182,13 @@ func (v *Values) put(text string, inPieces bool) {
 	v.patterns = nil
 }
 
-// Text returns a text with the mask in the place of every secret. If it is not known what to mask, the text is left out.
+// Text returns a text with every secret masked. If the secrets are unknown, the text is left out.
 func (v *Values) Text(text string) string {
 	switch {
 	case v == nil || text == "":
 		return text
 	case v.unknown != nil:
-		return "what happened is not shown, since it may contain secrets that cannot be read: " + Words(v.unknown)
+		return "the error is withheld, because it may contain secrets that cannot be read: " + Words(v.unknown)
 	case len(v.texts) == 0:
 		return text
 	}
@@ -198,17 +202,11 @@ func (v *Values) compiled() *patterns {
 	return v.patterns
 }
 
-// Value returns a copy of a JSON value without the secrets, and whether there were any.
+// Value returns a copy of a JSON value without the secrets, and reports whether there were any.
 func (v *Values) Value(value any) (result any, found bool) {
 	switch value := value.(type) {
 	case map[string]any:
-		copied := make(map[string]any, len(value))
-		for key, inner := range value {
-			changed := false
-			copied[key], changed = v.Value(inner)
-			found = found || changed
-		}
-		return copied, found
+		return v.fields(value)
 	case []any:
 		copied := make([]any, len(value))
 		for i, inner := range value {
@@ -227,6 +225,42 @@ func (v *Values) Value(value any) (result any, found bool) {
 	return value, false
 }
 
+// fieldNames are names of fields that every object has. They are not masked, even if a secret has the same text.
+var fieldNames = map[string]bool{
+	"apiVersion": true, "kind": true, "metadata": true, "name": true, "namespace": true, "labels": true, "annotations": true, "spec": true,
+	"data": true, "stringData": true, "config": true, "type": true, "status": true,
+}
+
+// fields masks fields and their names: templates can turn secrets into keys.
+func (v *Values) fields(value map[string]any) (result map[string]any, found bool) {
+	result = make(map[string]any, len(value))
+	for _, key := range slices.Sorted(maps.Keys(value)) {
+		inner, changed := v.Value(value[key])
+		shown := v.fieldName(key, result)
+		result[shown] = inner
+		found = found || changed || shown != key
+	}
+	return result, found
+}
+
+// fieldName returns the name under which a field is shown. Several masked names look the same, so they are counted.
+func (v *Values) fieldName(key string, others map[string]any) string {
+	if fieldNames[key] {
+		return key
+	}
+	masked := v.Text(key)
+	if masked == key {
+		return key
+	}
+	shown := masked
+	for n := 2; ; n++ {
+		if _, taken := others[shown]; !taken {
+			return shown
+		}
+		shown = fmt.Sprintf("%s (%d)", masked, n)
+	}
+}
+
 // string masks a text that may be a secret as a whole, however short.
 func (v *Values) string(text string) (string, bool) {
 	trimmed := strings.TrimSpace(text)
@@ -242,7 +276,7 @@ func (v *Values) has(text string) bool {
 	return found
 }
 
-// All puts the mask in the place of every value, and leaves the form.
+// All masks every value, and keeps the structure.
 func All(value any) any {
 	switch value := value.(type) {
 	case map[string]any:

@@ -20,7 +20,7 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// Error returns an error with the same kind and the same causes, and with a text that shows no secret.
+// Error returns an error of the same kind and with the same causes, whose text shows no secret.
 func (v *Values) Error(err error) error {
 	if err == nil {
 		return nil
@@ -44,7 +44,7 @@ type told struct {
 func (t *told) Error() string { return t.text }
 func (t *told) Unwrap() error { return t.cause }
 
-// As finds the masked wait in the place of the original one.
+// As finds the masked wait instead of the original one.
 func (t *told) As(target any) bool {
 	wait, ok := target.(**failure.Wait)
 	if !ok || t.wait == nil {
@@ -65,8 +65,8 @@ func Words(err error) string {
 	return text
 }
 
-// foreignIn returns the errors of others that an error was made of, the longest text first, so that none is changed before
-// those that contain it.
+// foreignIn returns the foreign errors inside an error, longest text first, so that none is replaced before those that
+// contain it.
 func foreignIn(err error) []error {
 	var found []error
 	var walk func(error)
@@ -92,7 +92,7 @@ func foreignIn(err error) []error {
 	return found
 }
 
-// wordsFor returns our words for an error of others, nothing if it quotes nothing.
+// wordsFor returns our wording for a foreign error; empty if the error quotes nothing.
 func wordsFor(err error) string {
 	switch err := err.(type) {
 	case apierrors.APIStatus:
@@ -110,13 +110,13 @@ func wordsFor(err error) string {
 	return ""
 }
 
-// Refusal puts what an API server answers into words that contain no value.
+// Refusal words the answer of an API server without values.
 func Refusal(status metav1.Status) string {
 	if status.Reason != metav1.StatusReasonInvalid {
 		return withoutExcerpt(status)
 	}
 	if status.Details == nil || len(status.Details.Causes) == 0 {
-		return "the API server refuses it as invalid"
+		return "the API server rejects it as invalid"
 	}
 	var parts []string
 	for _, cause := range status.Details.Causes {
@@ -124,10 +124,10 @@ func Refusal(status metav1.Status) string {
 			parts = append(parts, part)
 		}
 	}
-	return "the API server refuses it as invalid: " + strings.Join(parts, "; ")
+	return "the API server rejects it as invalid: " + strings.Join(parts, "; ")
 }
 
-// excerpts are what servers quote of a body that they cannot read.
+// excerpts match what servers quote of a body that they cannot parse.
 var excerpts = []*regexp.Regexp{
 	regexp.MustCompile(`, error found in .*`),
 	regexp.MustCompile(`(?s), bigger context .*`),
@@ -147,7 +147,7 @@ func withoutExcerpt(status metav1.Status) string {
 	return excerpts[3].ReplaceAllString(text, "$1 the value")
 }
 
-// Cause says which field an API server objects to and why, without the value.
+// Cause returns which field an API server rejects and why, without the value.
 func Cause(cause metav1.StatusCause) string {
 	where := cause.Field
 	if where == "" || where == "<nil>" {
@@ -165,11 +165,11 @@ func Cause(cause metav1.StatusCause) string {
 	return text
 }
 
-// sorts are how messages begin that go on with a value.
+// sorts are the beginnings of messages that continue with a value.
 var sorts = []string{"Invalid value", "Unsupported value", "Duplicate value", "Not found"}
 
-// splitValue takes a message like `Invalid value: "x": must be a number` apart. Where the end of the value cannot be told, it is
-// all of the rest.
+// splitValue splits a message like `Invalid value: "x": must be a number`. If the end of the value cannot be determined, the
+// value is the whole rest.
 func splitValue(message string) (sort, value, detail string) {
 	i := slices.IndexFunc(sorts, func(sort string) bool { return strings.HasPrefix(message, sort+": ") })
 	if i < 0 {
@@ -190,10 +190,10 @@ func splitValue(message string) (sort, value, detail string) {
 	return sort, value, detail
 }
 
-// typeNames stand in the place of a value whose type is wrong.
+// typeNames replace a value of the wrong type.
 var typeNames = []string{"string", "integer", "number", "boolean", "object", "array", "null"}
 
-// piecesOf returns what takes a value and its parts out of a text: parsers quote the part that they stumble over.
+// piecesOf returns a function that removes a value and its parts from a text: parsers quote the part that they fail on.
 func piecesOf(value string) func(string) string {
 	if slices.Contains(typeNames, value) {
 		return func(text string) string { return text }

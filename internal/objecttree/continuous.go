@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/installation"
 )
 
-// Continuous reports whether the object follows the continuous flow at present, in which there are no jobs.
+// Continuous reports whether the object currently follows the continuous flow, in which there are no jobs.
 func (n *Node) Continuous() bool {
 	var flow lsv1alpha1.Flow
 	switch object := n.Object.(type) {
@@ -26,13 +26,13 @@ func (n *Node) Continuous() bool {
 	return flow == lsv1alpha1.FlowContinuous
 }
 
-// continuousState is the state of an object that is worked on whenever its status does not speak of what is wanted of it.
+// continuousState returns the state of an object that is processed whenever its status does not refer to its current spec and requests.
 func (n *Node) continuousState() State {
-	phase := n.Status.Phase
-	undeleted := !n.Object.GetDeletionTimestamp().IsZero() && phase != lsv1alpha1.PhaseFailed
-	behind := undeleted || n.Object.GetGeneration() != n.Status.ObservedGeneration || n.asked()
+	phase, held := n.Status.Phase, n.HeldBack()
 	switch {
-	case phase == "" || !phase.IsFinal() || behind && !n.frozen():
+	case phase == "" && held:
+		return NotStarted
+	case phase == "" || !phase.IsFinal() || n.behind() && !n.frozen() && !held:
 		return Running
 	case phase == lsv1alpha1.PhaseSucceeded:
 		return Succeeded
@@ -41,12 +41,30 @@ func (n *Node) continuousState() State {
 	}
 }
 
+// behind reports whether the status does not refer to the current spec and requests.
+func (n *Node) behind() bool {
+	undeleted := !n.Object.GetDeletionTimestamp().IsZero() && n.Status.Phase != lsv1alpha1.PhaseFailed
+	return undeleted || n.Object.GetGeneration() != n.Status.ObservedGeneration || n.asked()
+}
+
+// DeletionFailed reports whether the deletion of the object has failed, in either flow: nothing more happens until a user requests it.
+func (n *Node) DeletionFailed() bool {
+	switch {
+	case n.Object.GetDeletionTimestamp().IsZero():
+		return false
+	case n.Continuous():
+		return n.State() == Failed
+	default:
+		return n.Status.Phase == lsv1alpha1.PhaseDeleteFailed && n.Status.IsFinished()
+	}
+}
+
 func (n *Node) asked() bool {
 	operations := []lsv1alpha1.Operation{lsv1alpha1.OperationReconcile, lsv1alpha1.OperationForceReconcile, lsv1alpha1.OperationAbort}
 	return slices.Contains(operations, lsv1alpha1.Operation(n.Object.GetAnnotations()[lsv1alpha1.OperationAnnotation]))
 }
 
-// frozen reports whether the annotation keeps the controllers from an object that has come to an end.
+// frozen reports whether the annotation keeps the controllers from processing a completed object.
 func (n *Node) frozen() bool {
 	return n.Kind != DeployItem && n.Status.Phase.IsCompleted() && n.Object.GetAnnotations()[lsv1alpha1.IgnoreAnnotation] == "true"
 }

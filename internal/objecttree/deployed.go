@@ -16,28 +16,28 @@ import (
 
 // Deployed is what a deploy item has in its target cluster, as its deployer has recorded it.
 type Deployed struct {
-	// Release is that of Helm, nil if there is none.
+	// Release is the Helm release, nil if there is none.
 	Release *Release         `json:"release,omitempty"`
 	Objects []DeployedObject `json:"objects,omitempty"`
-	// Problem says why nobody could look into the cluster.
+	// Problem says why the cluster could not be read.
 	Problem string `json:"problem,omitempty"`
 }
 
-// Release is a release of Helm.
+// Release is a Helm release.
 type Release struct {
 	Name         string `json:"name"`
 	Namespace    string `json:"namespace"`
 	Revision     int    `json:"revision,omitempty"`
 	Chart        string `json:"chart,omitempty"`
 	ChartVersion string `json:"chartVersion,omitempty"`
-	// TakenOverBy is the deploy item that has the release now, if it is not the one that has recorded it.
+	// TakenOverBy is the deploy item that owns the release now, if it is not the one that has recorded it.
 	TakenOverBy string `json:"takenOverBy,omitempty"`
 }
 
-// LiveState is how an object in a target cluster is doing.
+// LiveState is the state of an object in a target cluster.
 type LiveState string
 
-// States of objects in target clusters. The empty one says that nobody has looked.
+// These are the states of objects in target clusters. The empty one says that the cluster was not read.
 const (
 	Ready       LiveState = "Ready"
 	NotReady    LiveState = "NotReady"
@@ -52,7 +52,7 @@ type DeployedObject struct {
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace,omitempty"`
 	Name       string `json:"name"`
-	// State, Message and what is Below it are known if somebody has looked into the cluster.
+	// State, Message and Below are known if the cluster was read.
 	State   LiveState        `json:"state,omitempty"`
 	Message string           `json:"message,omitempty"`
 	Below   []DeployedObject `json:"below,omitempty"`
@@ -61,14 +61,14 @@ type DeployedObject struct {
 // Managed is an object as the deployer of a deploy item has recorded it.
 type Managed struct {
 	DeployedObject `json:",inline"`
-	// UID is empty if the deployer has not seen the object yet, and in what earlier controllers have recorded.
+	// UID is empty if the deployer has not seen the object yet, and in records of earlier controllers.
 	UID types.UID `json:"uid,omitempty"`
 	// Policy says how far the object belongs to the deploy item. It is empty for the workloads of a release.
 	Policy string `json:"policy,omitempty"`
 }
 
-// recorded is what provider statuses have in common, in all versions. In the oldest one an object stands by itself, in the others below a
-// field.
+// recorded is the common part of all versions of provider statuses. In the oldest one, an object is at the top level, in the others below
+// a field.
 type recorded struct {
 	Release          *Release `json:"release"`
 	ManagedResources []struct {
@@ -77,7 +77,7 @@ type recorded struct {
 	} `json:"managedResources"`
 }
 
-// managed are the objects, whatever the version.
+// managed returns the objects, whatever the version.
 func (r recorded) managed() []Managed {
 	var all []Managed
 	for _, entry := range r.ManagedResources {
@@ -91,10 +91,10 @@ func (r recorded) managed() []Managed {
 	return all
 }
 
-// SetLive has Deployed return what somebody has found in the target cluster, instead of what the deployer has recorded.
+// SetLive makes Deployed return what was found in the target cluster, instead of what the deployer has recorded.
 func (n *Node) SetLive(deployed Deployed) { n.live = &deployed }
 
-// Deployed returns what a deploy item has deployed. It is empty for other objects, and for deployers that record it in a way of their own.
+// Deployed returns what a deploy item has deployed. It is empty for other objects, and for deployers that record it in a different format.
 func (n *Node) Deployed() Deployed {
 	if n.live != nil {
 		return *n.live
@@ -106,7 +106,7 @@ func (n *Node) Deployed() Deployed {
 	return RecordedBy(item)
 }
 
-// RecordedBy returns what the deployer of a deploy item has recorded that it has deployed.
+// RecordedBy returns what the deployer of a deploy item has recorded as deployed.
 func RecordedBy(item *lsv1alpha1.DeployItem) Deployed {
 	status := recordOf(item)
 	deployed := Deployed{Release: status.Release}
@@ -119,7 +119,7 @@ func RecordedBy(item *lsv1alpha1.DeployItem) Deployed {
 // ManagedBy returns the objects that the deployer of a deploy item has recorded, with what it knows of each.
 func ManagedBy(item *lsv1alpha1.DeployItem) []Managed { return recordOf(item).managed() }
 
-// recordOf reads a provider status. It is empty for deployers that record in a way of their own.
+// recordOf reads a provider status. It is empty for deployers that use a different format.
 func recordOf(item *lsv1alpha1.DeployItem) recorded {
 	var status recorded
 	if item.Status.ProviderStatus == nil || json.Unmarshal(item.Status.ProviderStatus.Raw, &status) != nil {
@@ -128,11 +128,11 @@ func recordOf(item *lsv1alpha1.DeployItem) recorded {
 	return status
 }
 
-// takenOver says who has the release that a deploy item has deployed, if somebody else has. Few items have lost one, so most statuses need
-// not be read for it.
+// takenOver says which deploy item owns the release that this one has deployed, if it is another one. Few items have lost a release, so
+// most statuses need not be read for this.
 func (n *Node) takenOver() Explanation {
 	item, ok := n.DeployItem()
-	if !ok || item.Status.ProviderStatus == nil || !bytes.Contains(item.Status.ProviderStatus.Raw, []byte(`"takenOverBy"`)) {
+	if !ok || !MayBeTakenOver(item) {
 		return Explanation{}
 	}
 	var status recorded
@@ -144,13 +144,18 @@ func (n *Node) takenOver() Explanation {
 		by = "deploy item " + by
 	}
 	return Explanation{Reason: ReleaseTakenOver, Message: fmt.Sprintf(
-		"release %s/%s was taken over by %s, and is not looked after here any more", status.Release.Namespace, status.Release.Name, by)}
+		"release %s/%s was taken over by %s, and is no longer managed here", status.Release.Namespace, status.Release.Name, by)}
 }
 
-// ReleaseTakenOver is the reason of a deploy item whose release another one has.
+// MayBeTakenOver reports whether the state of a deploy item depends on its provider status, which callers may drop otherwise.
+func MayBeTakenOver(item *lsv1alpha1.DeployItem) bool {
+	return item.Status.ProviderStatus != nil && bytes.Contains(item.Status.ProviderStatus.Raw, []byte(`"takenOverBy"`))
+}
+
+// ReleaseTakenOver is the reason of a deploy item whose release another one owns.
 const ReleaseTakenOver = "ReleaseTakenOver"
 
-// Title names the release for people.
+// Title names the release for users.
 func (r Release) Title() string {
 	title := fmt.Sprintf("release %s/%s", r.Namespace, r.Name)
 	if r.Revision > 0 {
@@ -162,7 +167,7 @@ func (r Release) Title() string {
 	return title
 }
 
-// Titles names the release and the objects for people.
+// Titles names the release and the objects for users.
 func (d Deployed) Titles() []string {
 	var titles []string
 	if d.Release != nil {
@@ -174,7 +179,7 @@ func (d Deployed) Titles() []string {
 	return titles
 }
 
-// Title names the object for people.
+// Title names the object for users.
 func (o DeployedObject) Title() string {
 	title := o.Kind + "/" + o.Name
 	if o.Namespace != "" {

@@ -49,7 +49,7 @@ func TestDeployed(t *testing.T) {
 	}
 }
 
-// What is known of objects beyond their names comes from both versions of the record.
+// What is known of objects besides their names comes from both versions of the record.
 func TestManagedBy(t *testing.T) {
 	item := &lsv1alpha1.DeployItem{}
 	if got := ManagedBy(item); got != nil {
@@ -67,7 +67,7 @@ func TestManagedBy(t *testing.T) {
 	}
 }
 
-// A name is shown, and what cannot be one is not: it may be the value of a Secret.
+// A valid name is shown, and an invalid one is not: it may be the value of a Secret.
 func TestTargetsOfDeployItems(t *testing.T) {
 	for name, want := range map[string]string{"": "", "cluster": "cluster", "garden.east-1": "garden.east-1", "Pa55_word+": "<masked>"} {
 		item := &lsv1alpha1.DeployItem{Spec: lsv1alpha1.DeployItemSpec{Target: &lsv1alpha1.ObjectReference{Name: name}}}

@@ -19,28 +19,28 @@ type Node struct {
 	Kind   Kind
 	Object client.Object
 	Status *lsv1alpha1.RunStatus
-	// As is the name that the object above gives to this one; empty for roots and executions.
+	// As is the name that the object above uses for this one; empty for roots and executions.
 	As string
 	// Above is nil for a root, and for an object whose parent does not exist.
 	Above *Node
-	// Below are in the order in which the object above names them: nested installations, then the execution.
+	// Below are in the order of the object above: nested installations, then the execution.
 	Below []*Node
 	// roots are the tops of the forest, for a node that is one of them.
 	roots []*Node
-	// live is what somebody has found in the target cluster of a deploy item, nil if nobody has looked.
+	// live is what was found in the target cluster of a deploy item, nil if it was not read.
 	live *Deployed
 }
 
-// Name is the object's.
+// Name returns the name of the object.
 func (n *Node) Name() string { return n.Object.GetName() }
 
-// Namespace is the object's.
+// Namespace returns the namespace of the object.
 func (n *Node) Namespace() string { return n.Object.GetNamespace() }
 
-// Title names the object for people, and in a form that kubectl understands.
+// Title names the object for users, in a form that kubectl understands.
 func (n *Node) Title() string { return string(n.Kind) + "/" + n.Name() }
 
-// Top is the root of the tree, or the highest object of it that exists.
+// Top returns the root of the tree, or its highest object that exists.
 func (n *Node) Top() *Node {
 	top := n
 	for top.Above != nil {
@@ -49,7 +49,7 @@ func (n *Node) Top() *Node {
 	return top
 }
 
-// Walk visits the node and everything below it, from above.
+// Walk visits the node and everything below it, from the top.
 func (n *Node) Walk(visit func(node *Node)) {
 	visit(n)
 	for _, below := range n.Below {
@@ -57,40 +57,40 @@ func (n *Node) Walk(visit func(node *Node)) {
 	}
 }
 
-// Installation returns the object if it is one.
+// Installation returns the object if it is an installation.
 func (n *Node) Installation() (*lsv1alpha1.Installation, bool) {
 	installation, ok := n.Object.(*lsv1alpha1.Installation)
 	return installation, ok
 }
 
-// Execution returns the object if it is one.
+// Execution returns the object if it is an execution.
 func (n *Node) Execution() (*lsv1alpha1.Execution, bool) {
 	execution, ok := n.Object.(*lsv1alpha1.Execution)
 	return execution, ok
 }
 
-// DeployItem returns the object if it is one.
+// DeployItem returns the object if it is a deploy item.
 func (n *Node) DeployItem() (*lsv1alpha1.DeployItem, bool) {
 	item, ok := n.Object.(*lsv1alpha1.DeployItem)
 	return item, ok
 }
 
-// ParentOf returns the name of the installation that a nested one belongs to, and nothing for a root.
+// ParentOf returns the name of the installation that a nested one belongs to; empty for a root.
 func ParentOf(object client.Object) string { return installation.ParentOf(object) }
 
-// Forest is all trees of installations.
+// Forest contains all trees of installations.
 type Forest struct {
 	// Tops are the roots and those nested installations whose parent does not exist, ordered by namespace and name.
 	Tops  []*Node
 	nodes map[key]*Node
 }
 
-// Installation finds one by name; nil if there is none.
+// Installation finds an installation by name; nil if there is none.
 func (f *Forest) Installation(namespace, name string) *Node {
 	return f.nodes[key{Installation, namespace, name}]
 }
 
-// Forest puts the objects together.
+// Forest assembles the objects.
 func (o *Objects) Forest() *Forest {
 	f := &Forest{nodes: map[key]*Node{}}
 	for k, object := range o.byKey {
@@ -114,7 +114,7 @@ func (o *Objects) Forest() *Forest {
 	return f
 }
 
-// moveBelow gives a node its place, unless that closes a circle: anybody can write labels.
+// moveBelow puts a node in its place, unless that closes a cycle: anybody can write labels.
 func (n *Node) moveBelow(above *Node) {
 	for ancestor := above; ancestor != nil; ancestor = ancestor.Above {
 		if ancestor == n {
@@ -127,7 +127,7 @@ func (n *Node) moveBelow(above *Node) {
 	}
 }
 
-// above finds the object that a node belongs to, by the same labels and references as controllers of this API use.
+// above finds the object that a node belongs to, by the same labels and references as the controllers of this API.
 func (f *Forest) above(n *Node) key {
 	switch n.Kind {
 	case Installation:
@@ -176,7 +176,7 @@ func nameInParent(object client.Object) string {
 	}
 }
 
-// orderBelow sorts what is below a node as the node itself names it, and what it does not name by name.
+// orderBelow sorts what is below a node in the order of the node, and the rest by name.
 func orderBelow(n *Node) func(a, b *Node) int {
 	position := map[string]int{}
 	for i, name := range namesBelow(n) {
@@ -201,7 +201,7 @@ func namesBelow(n *Node) []string {
 	if execution, ok := n.Execution(); ok {
 		items, err := execution.Spec.Items()
 		if err != nil {
-			return nil // A list that cannot be read has no order; the execution's own status says what is wrong.
+			return nil // An unreadable list has no order; the execution's own status says what is wrong.
 		}
 		for _, item := range items {
 			names = append(names, item.Name)
@@ -210,8 +210,8 @@ func namesBelow(n *Node) []string {
 	return names
 }
 
-// Peers are the installations of the same scope, this one included: those that are nested in the same one, or all
-// roots of the namespace. Of an object that is no installation there are none.
+// Peers returns the installations of the same scope, including this one: those that are nested in the same one, or all roots of the
+// namespace. For other objects it returns none.
 func (n *Node) Peers() []*Node {
 	candidates := n.roots
 	if n.Above != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// kinds are what may stand before a name.
+// kinds are the prefixes that a name may have.
 var kinds = map[string]Kind{
 	"installation": Installation, "inst": Installation, "execution": Execution, "exec": Execution, "deployitem": DeployItem, "di": DeployItem,
 }
@@ -25,10 +25,10 @@ func ParseName(argument string) (Kind, string, error) {
 	if known, ok := kinds[strings.TrimSuffix(kind, "s")]; ok && name != "" {
 		return known, name, nil
 	}
-	return "", "", fmt.Errorf("%q is not understood: give the name of an installation, execution/NAME or deployitem/NAME", argument)
+	return "", "", fmt.Errorf("%q is not valid: use the name of an installation, execution/NAME or deployitem/NAME", argument)
 }
 
-// InstallationNames reads arguments that name installations. One that is named twice counts once.
+// InstallationNames reads arguments that name installations. A repeated name counts once.
 func InstallationNames(arguments []string) ([]string, error) {
 	var names []string
 	for _, argument := range arguments {

@@ -20,14 +20,14 @@ import (
 // Kind is the kind of an object in a tree.
 type Kind string
 
-// The kinds that trees consist of.
+// These are the kinds of objects in trees.
 const (
 	Installation Kind = "Installation"
 	Execution    Kind = "Execution"
 	DeployItem   Kind = "DeployItem"
 )
 
-// KindOf returns the kind of an object, empty if it is none of a tree.
+// KindOf returns the kind of an object, empty if it is not part of a tree.
 func KindOf(object client.Object) Kind {
 	switch object.(type) {
 	case *lsv1alpha1.Installation:
@@ -41,7 +41,7 @@ func KindOf(object client.Object) Kind {
 	}
 }
 
-// key tells objects apart.
+// key identifies an object.
 type key struct {
 	kind            Kind
 	namespace, name string
@@ -64,12 +64,12 @@ func (o *Objects) Put(object client.Object) {
 	o.byKey[key{KindOf(object), object.GetNamespace(), object.GetName()}] = object
 }
 
-// Remove takes an object out.
+// Remove removes an object.
 func (o *Objects) Remove(object client.Object) {
 	delete(o.byKey, key{KindOf(object), object.GetNamespace(), object.GetName()})
 }
 
-// pageSize keeps answers of the API server small, as kubectl does.
+// pageSize keeps responses of the API server small, as kubectl does.
 const pageSize = 500
 
 // Read fetches all objects of a namespace; an empty one means all namespaces.

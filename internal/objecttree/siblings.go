@@ -9,19 +9,19 @@ import (
 	"espalier.dev/internal/dataflow"
 )
 
-// Predecessors are the siblings that export what an installation imports.
+// Predecessors returns the siblings that export what an installation imports.
 func (n *Node) Predecessors() []*Node {
 	return n.related(func(s *dataflow.Siblings) []string { return s.Predecessors(n.Name()) })
 }
 
-// Successors are the siblings that import what an installation exports.
+// Successors returns the siblings that import what an installation exports.
 func (n *Node) Successors() []*Node {
 	return n.related(func(s *dataflow.Siblings) []string { return s.Successors(n.Name()) })
 }
 
-// SiblingTrouble is why an installation can never get its imports or give its exports, nil if it can. Those of nested
-// installations are checked before they are created.
-func (n *Node) SiblingTrouble() error {
+// DependencyError says why an installation can never get its imports or provide its exports, nil if it can. Nested installations are
+// checked before they are created.
+func (n *Node) DependencyError() error {
 	siblings := n.siblings()
 	if siblings == nil || ParentOf(n.Object) != "" {
 		return nil
@@ -38,7 +38,7 @@ func (n *Node) related(relation func(*dataflow.Siblings) []string) []*Node {
 	return slices.DeleteFunc(n.Peers(), func(peer *Node) bool { return peer == n || !slices.Contains(names, peer.Name()) })
 }
 
-// siblings relates the installations of the scope; nil if the node is none.
+// siblings relates the installations of the scope; nil if the node is not an installation.
 func (n *Node) siblings() *dataflow.Siblings {
 	if n.Kind != Installation {
 		return nil
@@ -51,12 +51,12 @@ func (n *Node) siblings() *dataflow.Siblings {
 	}
 	siblings, err := dataflow.NewSiblings(dataflow.Scope{Namespace: n.Namespace(), Parent: ParentOf(n.Object)}, peers)
 	if err != nil {
-		return nil // The only error is a name that occurs twice, which a namespace does not allow.
+		return nil // The only error is a duplicate name, which a namespace does not allow.
 	}
 	return siblings
 }
 
-// Dependencies are the deploy items that one has to wait for, according to the spec of its execution.
+// Dependencies returns the deploy items that a deploy item must wait for, according to the spec of its execution.
 func (n *Node) Dependencies() []*Node {
 	if n.Kind != DeployItem || n.Above == nil {
 		return nil

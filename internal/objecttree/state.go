@@ -12,26 +12,26 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// State is how an object is doing, with regard to the job that its tree is working on.
+// State is the state of an object with regard to the current job of its tree.
 type State string
 
-// States of an object.
+// These are the states of an object.
 const (
-	// NotStarted: it never had a job, and nobody has asked for one.
+	// NotStarted means that the object never had a job, and none is requested.
 	NotStarted State = "NotStarted"
-	// Requested: somebody has asked for a job, and it has not begun.
+	// Requested means that a job is requested and has not started.
 	Requested State = "Requested"
-	// Pending: the job of the tree has not reached it.
+	// Pending means that the job of the tree has not reached the object.
 	Pending State = "Pending"
-	// Running: it works on its job.
+	// Running means that the object works on its job.
 	Running State = "Running"
-	// Succeeded: it has finished its job well.
+	// Succeeded means that the object has finished its job successfully.
 	Succeeded State = "Succeeded"
-	// Failed: it has finished its job, and not well.
+	// Failed means that the object has finished its job unsuccessfully.
 	Failed State = "Failed"
 )
 
-// RequestOf returns what the metadata of an installation ask for.
+// RequestOf returns what the metadata of an installation request.
 func RequestOf(n *Node) run.Request {
 	annotations := n.Object.GetAnnotations()
 	return run.Request{
@@ -40,7 +40,12 @@ func RequestOf(n *Node) run.Request {
 	}
 }
 
-// State of the object.
+// NodeOf is the node of an installation by itself, without what is above and below it.
+func NodeOf(object *lsv1alpha1.Installation) *Node {
+	return &Node{Kind: Installation, Object: object, Status: &object.Status.RunStatus}
+}
+
+// State returns the state of the object.
 func (n *Node) State() State {
 	if n.Continuous() {
 		return n.continuousState()
@@ -67,11 +72,11 @@ func (n *Node) jobState() State {
 	}
 }
 
-// Triggered stands for the phase of an object that has its job and has not begun: its own is from the job before.
+// Triggered replaces the phase of an object that has its job and has not started: its own phase is from the previous job.
 const Triggered = "Triggered"
 
-// Phase is the word that people see: the phase of the status where it speaks of the current job, and the state where
-// it is left over from an earlier one.
+// Phase returns the word that users see: the phase of the status if it belongs to the current job, and the state if it is left over from
+// an earlier one.
 func (n *Node) Phase() string {
 	switch state := n.State(); {
 	case state == Pending, state == Requested, state == NotStarted:
@@ -83,7 +88,7 @@ func (n *Node) Phase() string {
 	}
 }
 
-// Since is when the object came into its phase; zero if nobody knows.
+// Since returns when the object entered its phase; zero if unknown.
 func (n *Node) Since() time.Time {
 	if n.Status.PhaseTransitionTime == nil || n.Phase() != string(n.Status.Phase) {
 		return time.Time{}
@@ -91,14 +96,17 @@ func (n *Node) Since() time.Time {
 	return n.Status.PhaseTransitionTime.Time
 }
 
-// Explanation is a CamelCase word, a sentence, and since when it is so; zero if nobody knows.
+// Explanation is a CamelCase word, a sentence, and since when it applies; zero if unknown.
 type Explanation struct {
 	Reason, Message string
 	Since           time.Time
 }
 
-// Explain says what is wrong with an object or what it waits for, as its status has it. It is empty when all is well.
+// Explain says what is wrong with an object or what it waits for, according to its status. It is empty if all is well.
 func (n *Node) Explain() Explanation {
+	if n.HeldBack() {
+		return n.suspended()
+	}
 	switch n.State() {
 	case Succeeded:
 		if lost := n.takenOver(); lost.Reason != "" {
@@ -116,8 +124,8 @@ func (n *Node) Explain() Explanation {
 	}
 }
 
-// unreached says why an object has never had a job. Only that of a root has to be asked for; what is below gets its own from above, unless
-// the job ends before.
+// unreached says why an object has never had a job. Only the job of a root must be requested; what is below gets its job from above,
+// unless that ends before.
 func (n *Node) unreached() string {
 	if n.Above == nil {
 		return "no job requested yet"
@@ -125,9 +133,9 @@ func (n *Node) unreached() string {
 	for _, needed := range n.Dependencies() {
 		switch needed.State() {
 		case Failed:
-			return "the job did not reach this object, because " + needed.Title() + " has failed, on which it depends"
+			return "the job did not reach this object, because it depends on " + needed.Title() + ", which has failed"
 		case NotStarted:
-			return "the job did not reach this object, nor " + needed.Title() + ", on which it depends"
+			return "the job did not reach this object, nor " + needed.Title() + ", which it depends on"
 		}
 	}
 	if n.Top().State() == NotStarted {
@@ -141,7 +149,7 @@ func (n *Node) outdated() Explanation {
 		if n.frozen() && n.Object.GetGeneration() != n.Status.ObservedGeneration {
 			return Explanation{
 				Reason:  lsv1alpha1.ReasonOutdated,
-				Message: "the spec has changed, which has no effect while annotation " + lsv1alpha1.IgnoreAnnotation + " is there",
+				Message: "the spec has changed, which has no effect while annotation " + lsv1alpha1.IgnoreAnnotation + " is set",
 			}
 		}
 		return Explanation{}
@@ -152,10 +160,10 @@ func (n *Node) outdated() Explanation {
 	return Explanation{}
 }
 
-// problem prefers the last error, and takes the conditions where there is none: they say what is waited for.
+// problem prefers the last error, and otherwise uses the conditions, which say what is awaited.
 func (n *Node) problem() Explanation {
 	if n.Phase() == Triggered && n.Continuous() {
-		return Explanation{Reason: Triggered, Message: "there is work to do, which has not started"}
+		return Explanation{Reason: Triggered, Message: "work is pending and has not started"}
 	}
 	if n.Phase() == Triggered {
 		return Explanation{Reason: Triggered, Message: "the job has reached this object, and work has not started", Since: n.triggeredAt()}
@@ -180,8 +188,8 @@ func (n *Node) triggeredAt() time.Time {
 	return time.Time{}
 }
 
-// InTrouble reports whether the object has failed, or works and meets errors.
-func (n *Node) InTrouble() bool {
+// HasError reports whether the object has failed, or is running and encounters errors.
+func (n *Node) HasError() bool {
 	state := n.State()
 	return state == Failed || state == Running && n.Phase() != Triggered && n.Status.LastError != nil
 }
@@ -191,7 +199,7 @@ type Progress struct {
 	All, Finished, Failed int
 }
 
-// Progress of the deploy items below a node.
+// Progress counts the deploy items below a node.
 func (n *Node) Progress() Progress {
 	var p Progress
 	n.Walk(func(below *Node) {

@@ -67,7 +67,7 @@ func TestStateOfARoot(t *testing.T) {
 	}
 }
 
-// In the continuous flow an object is at work whenever its status does not speak of what is wanted of it.
+// In the continuous flow, an object is running whenever its status does not refer to its current spec and requests.
 func TestStateInTheContinuousFlow(t *testing.T) {
 	const operation, ignore = lsv1alpha1.OperationAnnotation, lsv1alpha1.IgnoreAnnotation
 	for name, test := range map[string]struct {
@@ -137,7 +137,7 @@ func TestObjectsLeave(t *testing.T) {
 	}
 }
 
-// Executions of earlier controllers are found by the reference of their installation where no owner is noted.
+// Executions of earlier controllers are found by the reference of their installation if they have no owner.
 func TestExecutionWithoutOwner(t *testing.T) {
 	root := installation("root", "", lsv1alpha1.RunStatus{})
 	root.Status.ExecutionReference = &lsv1alpha1.ObjectReference{Name: "root"}
@@ -156,7 +156,7 @@ func TestExecutionWithoutOwner(t *testing.T) {
 	}
 }
 
-// What is below a root gets its job from above: nobody can ask for it.
+// What is below a root gets its job from above: it cannot be requested.
 func TestWhyAnItemWasNotReached(t *testing.T) {
 	shop := installation("shop", "", status(lsv1alpha1.PhaseFailed, "a", "a"))
 	execution := &lsv1alpha1.Execution{ObjectMeta: metav1.ObjectMeta{
@@ -179,8 +179,8 @@ func TestWhyAnItemWasNotReached(t *testing.T) {
 		objects.Put(item)
 	}
 	for name, want := range map[string]string{
-		"web":  "the job did not reach this object, because DeployItem/db has failed, on which it depends",
-		"ads":  "the job did not reach this object, nor DeployItem/web, on which it depends",
+		"web":  "the job did not reach this object, because it depends on DeployItem/db, which has failed",
+		"ads":  "the job did not reach this object, nor DeployItem/web, which it depends on",
 		"logs": "the job ended before it reached this object",
 	} {
 		if got := objects.Forest().Find(objecttree.DeployItem, "", name).Explain().Message; got != want {

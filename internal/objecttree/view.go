@@ -10,12 +10,12 @@ import (
 	"espalier.dev/internal/masking"
 )
 
-// View is what programs get to see of an object in a tree. It holds neither specs nor values.
+// View is the representation of an object in a tree for programs. It contains neither specs nor values.
 type View struct {
 	Kind      Kind   `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// As is the name that the object above gives to this one.
+	// As is the name that the object above uses for this one.
 	As    string `json:"as,omitempty"`
 	State State  `json:"state"`
 	// Phase is that of the status, and so may belong to an earlier job than the state.
@@ -27,12 +27,12 @@ type View struct {
 	// Type and Target are those of a deploy item.
 	Type   string `json:"type,omitempty"`
 	Target string `json:"target,omitempty"`
-	// Deployed is what a deploy item has in its target cluster; nil unless it is asked for.
+	// Deployed is what a deploy item has in its target cluster; nil unless it is requested.
 	Deployed *Deployed `json:"deployed,omitempty"`
 	Below    []*View   `json:"below,omitempty"`
 }
 
-// View returns what programs get to see of the node itself.
+// View returns the representation of the node itself.
 func (n *Node) View() *View {
 	explanation := n.Explain()
 	v := &View{
@@ -46,8 +46,8 @@ func (n *Node) View() *View {
 	return v
 }
 
-// Target is the name of a deploy item's target, empty if it has none. What cannot be a name is masked: a template may have put the value of
-// a Secret there, and no Target will ever show it.
+// Target returns the name of a deploy item's target, empty if it has none. An invalid name is masked: a template may have put the value of
+// a Secret there, and no Target can have it.
 func (n *Node) Target() string {
 	item, ok := n.DeployItem()
 	if !ok || item.Spec.Target == nil || item.Spec.Target.Name == "" {
@@ -59,8 +59,8 @@ func (n *Node) Target() string {
 	return item.Spec.Target.Name
 }
 
-// DeepView returns what programs get to see of the node and of everything below it that is wanted, with what deploy items have deployed if
-// that is asked for.
+// DeepView returns the representation of the node and of everything below it that is wanted, including what deploy items have deployed if
+// objects is set.
 func (n *Node) DeepView(wanted func(*Node) bool, objects bool) *View {
 	v := n.View()
 	if deployed := n.Deployed(); objects && (deployed.Release != nil || len(deployed.Objects) > 0) {

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Address is where a registry is, and where in it.
+// Address is a registry, or a place in it.
 type Address struct {
-	// PlainHTTP says that the registry is spoken to without TLS, because its URL begins with http://.
+	// PlainHTTP reports whether the registry is accessed without TLS, because its URL starts with http://.
 	PlainHTTP bool
-	// Host is the name with the port, if that is given.
+	// Host is the name, with the port if it is given.
 	Host string
-	// Path is what follows the host, without slashes at its ends.
+	// Path follows the host, without leading and trailing slashes.
 	Path string
 }
 
@@ -24,8 +24,8 @@ var (
 	pathPattern = regexp.MustCompile(`^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
 )
 
-// ParseAddress understands [SCHEME://]HOST[:PORT][/PATH]. The schemes are https, which is assumed, http and oci. Errors do not
-// quote the text, for by mistake it may contain credentials.
+// ParseAddress parses [SCHEME://]HOST[:PORT][/PATH]. The schemes are https, the default, http and oci. Errors do not quote the text,
+// because it may contain credentials by mistake.
 func ParseAddress(text string) (Address, error) {
 	var address Address
 	if scheme, rest, found := strings.Cut(text, "://"); found {
@@ -34,7 +34,7 @@ func ParseAddress(text string) (Address, error) {
 			address.PlainHTTP = true
 		case "https", "oci":
 		default:
-			return Address{}, misconfigured("the address of a registry begins with https://, http:// or oci://, or has no scheme")
+			return Address{}, misconfigured("the address of a registry must start with https://, http:// or oci://, or have no scheme")
 		}
 		text = rest
 	}
@@ -47,7 +47,7 @@ func ParseAddress(text string) (Address, error) {
 	return address, nil
 }
 
-// Name returns the host without its port, and Port the port that is given or, by scheme, usual.
+// Name returns the host without its port.
 func (a Address) Name() string {
 	if name, _, err := net.SplitHostPort(a.Host); err == nil {
 		return name
@@ -55,7 +55,7 @@ func (a Address) Name() string {
 	return strings.Trim(a.Host, "[]")
 }
 
-// Port returns the port that is given, or the one that the scheme implies.
+// Port returns the given port, or the default of the scheme.
 func (a Address) Port() string {
 	if _, port, err := net.SplitHostPort(a.Host); err == nil {
 		return port

@@ -14,18 +14,18 @@ import (
 
 const (
 	layoutIndex = "index.json"
-	// legacyIndex is the name that old archives give to the index.
+	// legacyIndex is the name of the index in old archives.
 	legacyIndex = "artifact-descriptor.json"
-	// mainAnnotation of the index names the manifest that the archive is about.
+	// mainAnnotation of the index names the main manifest of the archive.
 	mainAnnotation = "software.ocm/main"
 	// setRepository is the only repository of an artifact set.
 	setRepository = "set"
 )
 
-// ArtifactSet is a single artifact with all its blobs, as one archive: the form in which artifacts are blobs of components.
+// ArtifactSet is a single artifact with all its blobs, as one archive: the format of artifacts that are blobs of components.
 type ArtifactSet struct {
 	*Archive
-	// Repository is where in the archive the artifact is.
+	// Repository is the repository of the artifact in the archive.
 	Repository string
 	// Main is the artifact.
 	Main Descriptor
@@ -67,5 +67,5 @@ func mainOf(index ocispec.Index) (Descriptor, error) {
 			return one, nil
 		}
 	}
-	return Descriptor{}, malformed("the archive of the artifact does not say which of its %d manifests is meant", len(index.Manifests))
+	return Descriptor{}, malformed("the archive of the artifact does not indicate which of its %d manifests to use", len(index.Manifests))
 }

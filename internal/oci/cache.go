@@ -26,28 +26,28 @@ import (
 const (
 	keyFile        = "key"
 	incomingPrefix = ".incoming-"
-	// abandonedAfter is the age at which an unfinished file counts as left behind by a process that has died.
+	// abandonedAfter is the age at which an unfinished file counts as left behind by a dead process.
 	abandonedAfter = time.Hour
-	// freshUse is how old the time of the last use may be before it is renewed.
+	// freshUse is how old the recorded time of the last use may be before it is updated.
 	freshUse = time.Minute
 )
 
-// Cache keeps content on disk, by who may read it and by its digest. Several processes may share a directory: a file appears
-// whole, by its name alone, and may vanish at any time, which those who are reading it do not notice.
+// Cache keeps content on disk, by who may read it and by its digest. Several processes may share a directory: a file appears whole, by its
+// name alone, and may vanish at any time without affecting its current readers.
 //
-// It holds a number of bytes at the most; the least recently used content goes first. What a crash leaves behind is either
-// not visible under its name, or found out by its digest when it is read.
+// Its size is bounded; the least recently used content goes first. What a crash leaves behind is either not visible under its name, or
+// detected by its digest when it is read.
 type Cache struct {
 	directory string
 	limit     int64
 	secret    []byte
 }
 
-// OpenCache uses a directory, which it makes, as a cache of a number of bytes. Nothing else may be in it, and nobody else may read it: it
-// has what only holders of credentials could fetch.
+// OpenCache uses a directory as a cache with a maximum size in bytes, and creates it if necessary. Nothing else may be in it, and no other
+// user may read it: it contains what only holders of credentials could fetch.
 func OpenCache(directory string, limit int64) (*Cache, error) {
 	if err := makePrivate(directory); err != nil {
-		return nil, fmt.Errorf("make the directory of the content cache: %w", err)
+		return nil, fmt.Errorf("create the directory of the content cache: %w", err)
 	}
 	c := &Cache{directory: directory, limit: limit}
 	if err := c.readSecret(); err != nil {
@@ -65,13 +65,13 @@ func makePrivate(directory string) error {
 		return err
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("%s is a link: name the directory itself", directory)
+		return fmt.Errorf("%s is a link: use the directory itself", directory)
 	}
-	// Only its owner can do this, so a directory that another user has put there is refused.
+	// Only the owner can do this, so a directory that another user has put there is rejected.
 	return os.Chmod(directory, 0o700)
 }
 
-// readSecret reads the key of the cache, or makes one. It keeps names of files from being a test for guessed passwords.
+// readSecret reads the key of the cache, or creates one. With it, file names cannot be used to test guessed passwords.
 func (c *Cache) readSecret() error {
 	name := filepath.Join(c.directory, keyFile)
 	for range 3 {
@@ -83,7 +83,7 @@ func (c *Cache) readSecret() error {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		if err == nil { // a crash has left half a key
+		if err == nil { // a crash left half a key
 			_ = os.Remove(name)
 		}
 		fresh := make([]byte, sha256.Size)
@@ -92,17 +92,17 @@ func (c *Cache) readSecret() error {
 		if err != nil {
 			return err
 		}
-		// A link fails if somebody else was quicker, whose key then counts.
+		// The link fails if another process was faster, and its key counts.
 		err = os.Link(incoming, name)
 		_ = os.Remove(incoming)
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
-	return errors.New("its key cannot be made")
+	return errors.New("its key cannot be computed")
 }
 
-// scope stands for who reads what from where, without giving it away.
+// scope returns a name for who reads what from where, without revealing it.
 func (c *Cache) scope(parts ...[]byte) string {
 	hash := hmac.New(sha256.New, c.secret)
 	for _, part := range parts {
@@ -116,7 +116,7 @@ func (c *Cache) name(scope string, of digest.Digest) string {
 	return filepath.Join(c.directory, scope+"-"+of.Algorithm().String()+"-"+of.Encoded())
 }
 
-// open returns the content of a digest, which still has to be compared with it, or an error that is fs.ErrNotExist.
+// open returns the content of a digest, which the caller must still verify, or an error that is fs.ErrNotExist.
 func (c *Cache) open(scope string, of digest.Digest) (*os.File, int64, error) {
 	name := c.name(scope, of)
 	file, err := os.Open(name)
@@ -134,10 +134,10 @@ func (c *Cache) open(scope string, of digest.Digest) (*os.File, int64, error) {
 	return file, info.Size(), nil
 }
 
-// remove forgets the content of a digest.
+// remove removes the content of a digest.
 func (c *Cache) remove(scope string, of digest.Digest) { _ = os.Remove(c.name(scope, of)) }
 
-// add keeps content under its digest, which it must have.
+// add stores content under its digest, which it must have.
 func (c *Cache) add(scope string, of digest.Digest, content io.Reader) error {
 	digester := of.Algorithm().Digester()
 	incoming, err := c.write(io.TeeReader(content, digester.Hash()))
@@ -150,12 +150,12 @@ func (c *Cache) add(scope string, of digest.Digest, content io.Reader) error {
 	}
 	name := c.name(scope, of)
 	if err := os.Rename(incoming, name); err != nil {
-		return fmt.Errorf("keep content in the cache: %w", err)
+		return fmt.Errorf("store content in the cache: %w", err)
 	}
 	return c.evict(filepath.Base(name))
 }
 
-// write writes a file that nobody knows yet.
+// write writes the content to a temporary file.
 func (c *Cache) write(content io.Reader) (name string, err error) {
 	file, err := os.CreateTemp(c.directory, incomingPrefix+"*")
 	if err != nil {
@@ -172,18 +172,18 @@ func (c *Cache) write(content io.Reader) (name string, err error) {
 	return file.Name(), errors.Join(err, file.Close())
 }
 
-// evict removes what was used least recently until the rest fits, but never the file that is named.
+// evict removes the least recently used content until the rest fits, but never the file keep.
 func (c *Cache) evict(keep string) error {
 	entries, err := os.ReadDir(c.directory)
 	if err != nil {
-		return fmt.Errorf("look through the content cache: %w", err)
+		return fmt.Errorf("scan the content cache: %w", err)
 	}
 	var files []fs.FileInfo
 	var total int64
 	for _, entry := range entries {
 		info, err := entry.Info()
 		if err != nil || !info.Mode().IsRegular() || info.Name() == keyFile {
-			continue // somebody else has removed it
+			continue // another process has removed it
 		}
 		if strings.HasPrefix(info.Name(), incomingPrefix) {
 			c.removeAbandoned(info)

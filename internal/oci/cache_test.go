@@ -38,7 +38,7 @@ func has(c *Cache, of digest.Digest) bool {
 	return err == nil
 }
 
-// age makes content look as if it had been used some time ago.
+// age makes content look as if it was last used some time ago.
 func age(t testing.TB, c *Cache, of digest.Digest, by time.Duration) {
 	t.Helper()
 	at := time.Now().Add(-by)
@@ -62,7 +62,7 @@ func TestLeastRecentlyUsedGoesFirst(t *testing.T) {
 			t.Errorf("%s is there: %v", of, !want)
 		}
 	}
-	// What is larger than all of it is kept until the next comes.
+	// Content larger than the whole cache is kept until more is added.
 	large := add(t, c, strings.Repeat("x", 31))
 	if !has(c, large) || has(c, one) || has(c, four) {
 		t.Error("the new content is not the only one")
@@ -83,8 +83,7 @@ func TestOnlyWholeContentIsKept(t *testing.T) {
 	}
 }
 
-// What processes that have died left behind goes, what others are writing stays.
-// What only holders of credentials could fetch is for nobody else.
+// Leftovers of dead processes are removed, unfinished files of others stay. Only their owner can read files.
 func TestTheCacheIsPrivate(t *testing.T) {
 	directory := t.TempDir()
 	if err := os.Chmod(directory, 0o755); err != nil {
@@ -148,7 +147,7 @@ func TestProcessesShareADirectory(t *testing.T) {
 				}
 				file, _, err := c.open("s", of)
 				if errors.Is(err, fs.ErrNotExist) {
-					continue // another has displaced it
+					continue // another goroutine has evicted it
 				}
 				if err != nil {
 					t.Error(err)
@@ -169,7 +168,7 @@ func TestProcessesShareADirectory(t *testing.T) {
 	if caches[0].scope([]byte("a"), []byte("b")) == caches[0].scope([]byte("ab"), nil) {
 		t.Error("scopes do not tell apart")
 	}
-	// Half a key, which a crash has left, is replaced.
+	// Half a key left by a crash is replaced.
 	if err := os.WriteFile(filepath.Join(directory, keyFile), []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +202,7 @@ func TestDamagedContentIsFetchedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := read()
-		if name == "large" { // the end of a stream tells, the next read is right
+		if name == "large" { // the end of a stream reports it, and the next read is right
 			expect(t, err, WrongDigest)
 			got, err = read()
 		}

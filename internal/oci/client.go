@@ -25,23 +25,23 @@ const (
 	maxConnections     = 256
 )
 
-// Options say how a client works.
+// Options configure a client.
 type Options struct {
 	// Rules say which addresses may be dialled.
 	Rules dial.Rules
-	// Cache keeps what was read. It is required.
+	// Cache keeps content that was read. It is required.
 	Cache *Cache
 	// Limits bound what is read; those that are zero have defaults. No blob may be larger than the cache.
 	Limits Limits
-	// Pause is how long to wait before the first repetition of a request; zero means half a second. It doubles.
+	// Pause is the delay before the first retry of a request, which doubles with each retry; zero means half a second.
 	Pause time.Duration
-	// Timeout bounds what is no blob, BlobTimeout the transfer of a blob; zero means 30 seconds and 10 minutes.
+	// Timeout bounds everything but blobs, BlobTimeout the transfer of a blob; zero means 30 seconds and 10 minutes.
 	Timeout     time.Duration
 	BlobTimeout time.Duration
 }
 
-// Client reads from registries. One is enough for a process: it shares connections, tokens and content among those who use the
-// same credentials, and only among those.
+// Client reads from registries. One is enough for a process: it shares connections, tokens and content among users of the same credentials,
+// and only among those.
 type Client struct {
 	options   Options
 	manifests *lru.Cache[Manifest]
@@ -52,7 +52,7 @@ type Client struct {
 	recent      *list.List
 }
 
-// NewClient returns a client. Nothing is sent yet.
+// NewClient returns a client. It sends nothing yet.
 func NewClient(options Options) *Client {
 	options.Limits.Manifest = orDefault(options.Limits.Manifest, DefaultLimits.Manifest)
 	options.Limits.Blob = min(orDefault(options.Limits.Blob, DefaultLimits.Blob), options.Cache.limit)
@@ -74,7 +74,7 @@ func orDefault[T int64 | time.Duration](value, otherwise T) T {
 	return value
 }
 
-// Registry returns a registry, seen with a credential. The path of the address does not matter.
+// Registry returns a registry as seen with a credential. The path of the address does not matter.
 func (c *Client) Registry(at Address, with Credential) (*Registry, error) {
 	scope := c.options.Cache.scope(append(with.parts(), []byte(at.Scheme()), []byte(at.Host))...)
 	connection, err := c.connection(scope, at, with)
@@ -84,7 +84,7 @@ func (c *Client) Registry(at Address, with Credential) (*Registry, error) {
 	return &Registry{client: c, at: at, scope: scope, auth: connection.auth}, nil
 }
 
-// connection is what requests with one credential to one host have in common.
+// connection is the shared state of requests with one credential to one host.
 type connection struct {
 	scope     string
 	transport *http.Transport

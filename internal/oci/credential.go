@@ -11,27 +11,27 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 )
 
-// Credential is what a registry is shown, and what it is trusted by. The zero value is anonymous and trusts the authorities of
+// Credential authenticates to a registry, and contains the authorities to trust. The zero value is anonymous and trusts the authorities of
 // the system.
 type Credential struct {
 	Username string
 	Password string
-	// IdentityToken is shown to the registry's authorisation service instead of a password.
+	// IdentityToken is sent to the registry's authorisation service instead of a password.
 	IdentityToken string
-	// CA holds the certificates in PEM that are trusted instead of those of the system.
+	// CA contains, in PEM, the certificates to trust instead of those of the system.
 	CA []byte
-	// Certificate and PrivateKey in PEM are shown to the registry if they are given.
+	// Certificate and PrivateKey, in PEM, are the optional client certificate.
 	Certificate []byte
 	PrivateKey  []byte
 }
 
-// String keeps credentials out of every text that is printed with them.
+// String keeps credentials out of printed texts.
 func (c Credential) String() string { return "<credential>" }
 
 // GoString does the same for %#v.
 func (c Credential) GoString() string { return c.String() }
 
-// parts are everything that tells credentials apart.
+// parts returns everything that distinguishes credentials.
 func (c Credential) parts() [][]byte {
 	return [][]byte{[]byte(c.Username), []byte(c.Password), []byte(c.IdentityToken), c.CA, c.Certificate, c.PrivateKey}
 }
@@ -46,7 +46,7 @@ func (c Credential) trust() (*tls.Config, error) {
 	if len(c.CA) > 0 {
 		trust.RootCAs = x509.NewCertPool()
 		if block, _ := pem.Decode(c.CA); block == nil || !trust.RootCAs.AppendCertsFromPEM(c.CA) {
-			return nil, misconfigured("the certificate authority of the credentials holds no certificate in PEM format")
+			return nil, misconfigured("the certificate authority of the credentials contains no certificate in PEM format")
 		}
 	}
 	if len(c.Certificate) == 0 && len(c.PrivateKey) == 0 {
@@ -54,7 +54,7 @@ func (c Credential) trust() (*tls.Config, error) {
 	}
 	pair, err := tls.X509KeyPair(c.Certificate, c.PrivateKey)
 	if err != nil {
-		return nil, misconfigured("certificate and private key of the credentials are no pair in PEM format")
+		return nil, misconfigured("certificate and private key of the credentials are not a pair in PEM format")
 	}
 	trust.Certificates = []tls.Certificate{pair}
 	return trust, nil

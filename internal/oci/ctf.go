@@ -32,8 +32,8 @@ const (
 	maxIndexBytes = 4 << 20
 )
 
-// archiveLimits are for archives that are a single file: they are read into memory. A larger one can be unpacked into a
-// directory, whose blobs are read when they are asked for.
+// archiveLimits are for archives in a single file, which are read into memory. A larger one can be unpacked into a directory, whose blobs
+// are read on demand.
 var archiveLimits = archive.Limits{Bytes: 256 << 20, FileBytes: 256 << 20, Entries: 20_000, Depth: 4}
 
 // artifact is an entry of the index of an archive.
@@ -56,7 +56,7 @@ type Archive struct {
 
 	mutex sync.RWMutex
 	index artifactIndex
-	// files holds the blobs, added those that were pushed since.
+	// files contains the blobs, added those that were pushed since.
 	files fs.FS
 	added archive.Files
 }
@@ -72,7 +72,7 @@ func NewArchive() *Archive {
 	}
 }
 
-// OpenArchive opens an archive of a file system: a directory, or a file that is a tar archive, packed with gzip or not.
+// OpenArchive opens an archive in a file system: a directory, or a tar file, with or without gzip.
 func OpenArchive(in fs.FS, name string) (*Archive, error) {
 	a, err := openArchive(in, name)
 	return a, judge("open the archive", name, err)
@@ -103,7 +103,7 @@ func readArchiveFile(in fs.FS, name string) (archive.Files, error) {
 	defer func() { _ = file.Close() }()
 	files, err := archive.Read(file, archiveLimits)
 	if err != nil {
-		return nil, malformed("it is neither a directory nor a tar archive that can be read: %s", err)
+		return nil, malformed("neither a directory nor a tar archive that can be read: %s", err)
 	}
 	return files, nil
 }
@@ -111,7 +111,7 @@ func readArchiveFile(in fs.FS, name string) (archive.Files, error) {
 func (a *Archive) readIndex() error {
 	file, err := a.files.Open(indexFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return malformed("there is no file %s, so it is no archive in the common transport format", indexFile)
+		return malformed("not an archive in the common transport format: file %s is missing", indexFile)
 	}
 	if err != nil {
 		return fileError(err)
@@ -132,14 +132,14 @@ func (a *Archive) readIndex() error {
 	return nil
 }
 
-// fileError says what happened to a file without quoting paths of this machine.
+// fileError describes an error of a file without quoting paths of this machine.
 func fileError(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
 		err = at.Err
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return notFound("the file is not there")
+		return notFound("the file does not exist")
 	}
 	return fmt.Errorf("read the file: %w", err)
 }
@@ -189,7 +189,7 @@ func (a *Archive) manifest(repository, reference string) (Manifest, error) {
 	return manifest, nil
 }
 
-// find looks an artifact up. A digest need not be in the index, for an index artifact has manifests that are not.
+// find looks up an artifact. A digest may be missing from the index: the manifests of an index artifact are not in it.
 func (a *Archive) find(repository, reference string) (artifact, error) {
 	a.mutex.RLock()
 	defer a.mutex.RUnlock()
@@ -207,10 +207,10 @@ func (a *Archive) find(repository, reference string) (artifact, error) {
 	if byDigest && inRepository {
 		return artifact{Repository: repository, Digest: digest.Digest(reference)}, nil
 	}
-	return artifact{}, notFound("the archive does not have it")
+	return artifact{}, notFound("not in the archive")
 }
 
-// mediaTypeOf returns the media type that a manifest says it has, or the one that its fields suggest.
+// mediaTypeOf returns the media type that a manifest contains, or the one that its fields imply.
 func mediaTypeOf(content []byte) string {
 	var fields struct {
 		MediaType string          `json:"mediaType"`
@@ -233,7 +233,7 @@ func (a *Archive) Blob(_ context.Context, repository string, blob Descriptor) (i
 	return content, judge("read the blob "+blob.Digest.String(), a.String()+", "+repository, err)
 }
 
-// open opens a blob. Archives write a dot or a folder between algorithm and digits.
+// open opens a blob. Archives have a dot or a folder between algorithm and digits.
 func (a *Archive) open(of digest.Digest) (io.ReadCloser, error) {
 	if err := validDigest(of); err != nil {
 		return nil, err
@@ -253,11 +253,11 @@ func (a *Archive) open(of digest.Digest) (io.ReadCloser, error) {
 		}
 		if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
 			_ = file.Close()
-			return nil, malformed("the blob is no regular file")
+			return nil, malformed("the blob is not a regular file")
 		}
 		return verify(file, of, nil), nil
 	}
-	return nil, notFound("the archive does not have it")
+	return nil, notFound("not in the archive")
 }
 
 func blobName(of digest.Digest) string {
@@ -290,7 +290,7 @@ func (a *Archive) PushManifest(_ context.Context, repository, tag string, manife
 	return nil
 }
 
-// Files returns the archive as a directory: what it was opened with, and what was pushed since.
+// Files returns the archive as a directory: its original content, and what was pushed since.
 func (a *Archive) Files() (archive.Files, error) {
 	a.mutex.RLock()
 	defer a.mutex.RUnlock()
@@ -313,7 +313,7 @@ func (a *Archive) Files() (archive.Files, error) {
 	return files, nil
 }
 
-// Changes returns the files that what was pushed has added to the archive, and its index.
+// Changes returns the files that pushes have added to the archive, and its index.
 func (a *Archive) Changes() (blobs archive.Files, index []byte, err error) {
 	a.mutex.RLock()
 	defer a.mutex.RUnlock()

@@ -83,14 +83,14 @@ func TestArchive(t *testing.T) {
 				t.Errorf("got %v, %v", got, err)
 			}
 			_, err := a.Manifest(t.Context(), "team/image", "3.0.0")
-			expect(t, err, NotFound, "the archive does not have it", form)
+			expect(t, err, NotFound, "not in the archive", form)
 			_, err = a.Manifest(t.Context(), "other", pushed.Digest.String())
 			expect(t, err, NotFound)
 			_, err = a.Blob(t.Context(), "team/image", Descriptor{Digest: digest.FromString("nothing")})
 			expect(t, err, NotFound)
 			_, err = a.Blob(t.Context(), "team/image", Descriptor{Digest: "sha256:../../secret"})
 			expect(t, err, Malformed)
-			// What is pushed into an opened archive is there together with the rest.
+			// A push into an opened archive adds to its content.
 			third := push(t, a, "team/image", "3.0.0", "third")
 			all, err := a.Files()
 			if err != nil {
@@ -126,9 +126,9 @@ func TestArchiveRefuses(t *testing.T) {
 		class Class
 		text  string
 	}{
-		"nothing":              {fstest.MapFS{}, NotFound, "the file is not there"},
+		"nothing":              {fstest.MapFS{}, NotFound, "the file does not exist"},
 		"no archive":           {fstest.MapFS{"x": {Data: []byte("text")}}, Malformed, "neither a directory nor a tar archive"},
-		"no index":             {fstest.MapFS{"x/blobs/y": {}}, Malformed, "no file artifact-index.json"},
+		"no index":             {fstest.MapFS{"x/blobs/y": {}}, Malformed, "file artifact-index.json is missing"},
 		"an index that is odd": {fstest.MapFS{"x/artifact-index.json": {Data: []byte("[]")}}, Malformed, "not well-formed"},
 		"another version":      {fstest.MapFS{"x/artifact-index.json": {Data: []byte(`{"schemaVersion":2}`)}}, Malformed, "schemaVersion 1"},
 		"a large index":        {fstest.MapFS{"x/artifact-index.json": {Data: []byte(strings.Repeat(" ", maxIndexBytes+1))}}, TooLarge, ""},

@@ -25,7 +25,7 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// Class says what kind of trouble there was with a store. Its text is the reason in a status.
+// Class classifies problems with a store. Its text is the reason in a status.
 type Class string
 
 const (
@@ -43,7 +43,7 @@ const (
 	Malformed Class = "RegistryContentMalformed"
 	// Misconfigured means that an address or a credential is not usable, which was found out without the registry.
 	Misconfigured Class = "RegistryMisconfigured"
-	// Untrusted means that the certificate of the registry is not one that we trust.
+	// Untrusted means that the certificate of the registry is not trusted.
 	Untrusted Class = "RegistryUntrusted"
 
 	// RateLimited means that there were too many requests.
@@ -52,8 +52,8 @@ const (
 	Unavailable Class = "RegistryUnavailable"
 )
 
-// Permanent reports whether a retry is useless as long as the content and its address are the same. What is not found may be pushed at any
-// time, what was damaged may have been so on its way, and who is refused may get other credentials, or trust another authority.
+// Permanent reports whether a retry is useless as long as the content and its address are the same. Missing content may be pushed at any
+// time, damaged content may have been damaged in transit, and rejected credentials or an untrusted authority may be replaced.
 func (c Class) Permanent() bool {
 	switch c {
 	case TooLarge, Malformed, Misconfigured:
@@ -62,21 +62,21 @@ func (c Class) Permanent() bool {
 	return false
 }
 
-// Error is what went wrong with a store. Its text contains neither credentials nor URLs.
+// Error is an error of a store. Its text contains neither credentials nor URLs.
 type Error struct {
 	// Operation is what was attempted, for example "read the manifest 1.0.0".
 	Operation string
-	// Where is the store and the repository; empty if that is not known yet.
+	// Where is the store and the repository; empty if not known yet.
 	Where string
 	Class Class
-	// RetryAt is when the registry wants the next request at the earliest; zero if it did not say.
+	// RetryAt is the earliest time of the next request that the registry accepts; zero if it did not say.
 	RetryAt time.Time
-	// Message says what happened and what to do about it.
+	// Message says what happened and what to do.
 	Message string
 	cause   error
 }
 
-// Error tells what was attempted, where, and what happened.
+// Error says what was attempted, where, and what happened.
 func (e *Error) Error() string {
 	text := e.Message
 	if e.Where != "" {
@@ -91,10 +91,10 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.cause }
 
-// NextAttempt is for failure.NextAttempt.
+// NextAttempt implements failure.NextAttempt.
 func (e *Error) NextAttempt() time.Time { return e.RetryAt }
 
-// classified gives the error the kind that package failure knows.
+// classified returns the error with its kind for package failure.
 func (e *Error) classified() error {
 	details := failure.Details{Reason: string(e.Class)}
 	if e.Class.Permanent() {
@@ -120,15 +120,15 @@ func malformed(format string, args ...any) error     { return newError(Malformed
 func tooLarge(format string, args ...any) error      { return newError(TooLarge, format, args...) }
 func misconfigured(format string, args ...any) error { return newError(Misconfigured, format, args...) }
 
-// notFound is the error of a store that looked and has nothing.
+// notFound is the error of a store that does not have the content.
 func notFound(format string, args ...any) error { return newError(NotFound, format, args...) }
 
-// wrongDigest is the error for content that is not what its digest says.
+// wrongDigest is the error for content that does not match its digest.
 func wrongDigest(wanted, got string) error {
-	return newError(WrongDigest, "the content does not have the digest %s but %s: it was damaged on its way, or replaced; if this stays so, push it again", wanted, got)
+	return newError(WrongDigest, "the content should have digest %s, but has %s: it was damaged in transit, or replaced; if this persists, push it again", wanted, got)
 }
 
-// judge turns whatever went wrong into an Error that says what was attempted and where.
+// judge turns any error into an Error that says what was attempted and where.
 func judge(operation, where string, err error) error {
 	if err == nil {
 		return nil
@@ -161,15 +161,15 @@ func explain(err error) *Error {
 	case differs(err):
 		return &Error{
 			Class:   WrongDigest,
-			Message: "the registry sends other content than the digest says: it was damaged on its way, or replaced; if this stays so, push it again",
+			Message: "the registry sends content that does not match the digest: it was damaged in transit, or replaced; if this persists, push it again",
 		}
 	case errors.Is(err, errdef.ErrSizeExceedsLimit):
-		return &Error{Class: TooLarge, Message: "the registry sends more than is read here"}
+		return &Error{Class: TooLarge, Message: "the registry sends more than the size limit"}
 	}
 	return explainConnection(err)
 }
 
-// differs reports whether the library found content that is not what a digest says.
+// differs reports whether the library found content that does not match its digest.
 func differs(err error) bool {
 	return errors.Is(err, content.ErrMismatchedDigest) || errors.Is(err, content.ErrInvalidDescriptorSize) ||
 		strings.Contains(err.Error(), "digest mismatch")
@@ -183,14 +183,14 @@ func explainConnection(err error) *Error {
 	var plain tls.RecordHeaderError
 	switch {
 	case errors.As(err, &refusal):
-		return &Error{Class: Misconfigured, Message: "the registry is at an address that must not be dialled: " + refusal.Error()}
+		return &Error{Class: Misconfigured, Message: "the address of the registry is not allowed: " + refusal.Error()}
 	case errors.As(err, &unknown), errors.As(err, &invalid), errors.As(err, &hostname):
 		return &Error{
 			Class:   Untrusted,
-			Message: "its certificate is not trusted: give the certificate of its authority with the credentials (certificateAuthority)",
+			Message: "its certificate is not trusted: add the certificate of its authority to the credentials (certificateAuthority)",
 		}
 	case errors.As(err, &plain), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
-		return &Error{Class: Misconfigured, Message: "it does not speak TLS: begin its address with http:// if that is intended"}
+		return &Error{Class: Misconfigured, Message: "it does not support TLS: if that is intended, start its address with http://"}
 	case errors.Is(err, context.DeadlineExceeded) || isTimeout(err):
 		return &Error{Class: Unavailable, Message: "it did not answer in time"}
 	case errors.Is(err, context.Canceled):
@@ -204,23 +204,23 @@ func isTimeout(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// byStatus explains an answer that is no success.
+// byStatus explains an answer that is not a success.
 func byStatus(status int, codes string) *Error {
-	e := &Error{Class: Malformed, Message: fmt.Sprintf("it answers with status %d%s", status, codes)}
+	e := &Error{Class: Malformed, Message: fmt.Sprintf("status %d%s", status, codes)}
 	switch {
 	case status == http.StatusUnauthorized:
 		e.Class = Unauthenticated
-		e.Message = "the registry wants other credentials" + codes +
+		e.Message = "the registry rejects the credentials" + codes +
 			": check those for this host and path (in a cluster, registryPullSecrets and ocmConfig of the Context)"
 	case status == http.StatusForbidden:
 		e.Class = Forbidden
-		e.Message = "the credentials do not permit it" + codes + ": give them the right, or use others"
+		e.Message = "the credentials lack the right" + codes + ": grant it, or use others"
 	case status == http.StatusNotFound:
 		e.Class = NotFound
-		e.Message = "it is not there: check name and version, or push it"
+		e.Message = "not found: check name and version, or push it"
 	case status == http.StatusTooManyRequests:
 		e.Class = RateLimited
-		e.Message = "the registry takes no more requests for now"
+		e.Message = "too many requests to the registry"
 	case status == http.StatusRequestTimeout || status >= 500:
 		e.Class = Unavailable
 		e.Message = fmt.Sprintf("the registry fails (status %d)", status)
@@ -230,7 +230,7 @@ func byStatus(status int, codes string) *Error {
 
 var codePattern = regexp.MustCompile(`^[A-Z_]{1,40}$`)
 
-// codesOf lists the codes of an answer. What else a registry says may quote what it was sent.
+// codesOf lists the codes of an answer. The rest of it may quote what the registry received.
 func codesOf(response *errcode.ErrorResponse) string {
 	var codes []string
 	for _, e := range response.Errors {
@@ -246,7 +246,7 @@ func codesOf(response *errcode.ErrorResponse) string {
 
 var urlPattern = regexp.MustCompile(`"?[a-zA-Z][a-zA-Z0-9+.-]*://[^\s"]*"?:?`)
 
-// withoutURLs returns the text of an error without the address that it is about: after a redirect that may carry a signature.
+// withoutURLs returns the text of an error without the URL: after a redirect it may contain a signature.
 func withoutURLs(err error) string {
 	var inURL *url.Error
 	if errors.As(err, &inURL) {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// flights do the same work once, however many ask for it at the same time. Who does not want to wait any longer leaves; the
-// work goes on for the others, and ends when nobody waits.
+// flights run the same work once for all concurrent callers. A caller may stop waiting; the work continues for the others, and ends when
+// no caller waits.
 type flights struct {
 	mutex   sync.Mutex
 	running map[string]*flight
@@ -24,7 +24,7 @@ type flight struct {
 	waiting int
 }
 
-// do runs work with a context of its own, which ends after a time, or waits for the same work that is running.
+// do runs work in its own context, with a timeout, or waits for the same work if it is already running.
 func (f *flights) do(ctx context.Context, key string, most time.Duration, work func(context.Context) error) error {
 	one := f.join(ctx, key, most, work)
 	select {
@@ -64,7 +64,7 @@ func (f *flights) join(ctx context.Context, key string, most time.Duration, work
 	return one
 }
 
-// leave ends the work if nobody is left. Whoever comes after that starts anew.
+// leave ends the work if no caller waits any more. A later caller starts it again.
 func (f *flights) leave(one *flight) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

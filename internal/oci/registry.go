@@ -20,14 +20,14 @@ import (
 	"espalier.dev/internal/lru"
 )
 
-// smallBlob is up to which size a blob is compared with its digest before anything of it is handed out.
+// smallBlob is the maximum size of a blob that is verified before any of it is returned.
 const smallBlob = 8 << 20
 
 // Registry is a Store behind HTTP.
 type Registry struct {
 	client *Client
 	at     Address
-	// scope stands for the host and the credential.
+	// scope identifies the host and the credential.
 	scope string
 	auth  *auth.Client
 }
@@ -50,7 +50,7 @@ func (r *Registry) repository(path string) (*remote.Repository, error) {
 	}, nil
 }
 
-// Manifest implements Store. One that is named by its digest is remembered; a tag is asked for each time.
+// Manifest implements Store. It caches manifests named by digest; a tag is resolved each time.
 func (r *Registry) Manifest(ctx context.Context, repository, reference string) (Manifest, error) {
 	operation := "read the manifest " + reference
 	if digest.Digest(reference).Validate() != nil {
@@ -79,13 +79,13 @@ func (r *Registry) fetchManifest(ctx context.Context, path, reference string) (M
 	defer func() { _ = body.Close() }()
 	most := r.client.options.Limits.Manifest
 	if described.Size > most {
-		return Manifest{}, tooLarge("the manifest has %d bytes, at most %d are read", described.Size, most)
+		return Manifest{}, tooLarge("the manifest has %d bytes, which exceeds the limit of %d", described.Size, most)
 	}
 	content, err := io.ReadAll(&bounded{Reader: body, left: most})
 	if err != nil {
 		return Manifest{}, err
 	}
-	// The digest is that of what has arrived, and not what the registry says of it.
+	// The digest is computed from the received content; the registry's claim does not count.
 	manifest := NewManifest(described.MediaType, content)
 	want := digest.Digest(reference)
 	if want.Validate() != nil {
@@ -98,7 +98,7 @@ func (r *Registry) fetchManifest(ctx context.Context, path, reference string) (M
 	return manifest, nil
 }
 
-// Blob implements Store. However many ask for a blob at the same time, it is fetched once.
+// Blob implements Store. Concurrent requests for a blob fetch it once.
 func (r *Registry) Blob(ctx context.Context, repository string, blob Descriptor) (io.ReadCloser, error) {
 	content, err := r.blob(ctx, repository, blob)
 	return content, judge(fmt.Sprintf("read the blob %s", blob.Digest), r.where(repository), err)
@@ -109,9 +109,9 @@ func (r *Registry) blob(ctx context.Context, repository string, blob Descriptor)
 		return nil, err
 	}
 	if most := r.client.options.Limits.Blob; blob.Size > most {
-		return nil, tooLarge("the blob has %d bytes, at most %d are read", blob.Size, most)
+		return nil, tooLarge("the blob has %d bytes, which exceeds the limit of %d", blob.Size, most)
 	}
-	// What was fetched may be gone before it is opened, for others share the cache, or may be damaged.
+	// What was fetched may be gone before it is opened, because others share the cache, or may be damaged.
 	for range attempts {
 		content, err := r.cached(blob.Digest)
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -124,10 +124,10 @@ func (r *Registry) blob(ctx context.Context, repository string, blob Descriptor)
 			return nil, err
 		}
 	}
-	return nil, errors.New("the content cache loses what is put into it: is its disk full, or is it too small?")
+	return nil, errors.New("the content cache loses its content: its disk may be full, or it is too small")
 }
 
-// cached returns a blob from the cache. A small one that is damaged is removed and counts as missing.
+// cached returns a blob from the cache. A damaged small one is removed and counts as missing.
 func (r *Registry) cached(of digest.Digest) (io.ReadCloser, error) {
 	cache := r.client.options.Cache
 	file, size, err := cache.open(r.scope, of)
@@ -146,7 +146,7 @@ func (r *Registry) cached(of digest.Digest) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(data)), err
 }
 
-// fetchBlob brings a blob into the cache. A transfer that breaks off is begun anew a few times.
+// fetchBlob fetches a blob into the cache. An interrupted transfer is retried a few times.
 func (r *Registry) fetchBlob(ctx context.Context, path string, blob Descriptor) error {
 	repository, err := r.repository(path)
 	if err != nil {
@@ -170,12 +170,12 @@ func (r *Registry) transfer(ctx context.Context, repository *remote.Repository, 
 	}
 	defer func() { _ = body.Close() }()
 	if most := r.client.options.Limits.Blob; described.Size > most {
-		return tooLarge("the blob has %d bytes, at most %d are read", described.Size, most)
+		return tooLarge("the blob has %d bytes, which exceeds the limit of %d", described.Size, most)
 	}
 	return r.client.options.Cache.add(r.scope, blob.Digest, &bounded{Reader: body, left: r.client.options.Limits.Blob})
 }
 
-// brokenOff reports whether a connection ended in the middle.
+// brokenOff reports whether a connection ended before the end of the content.
 func brokenOff(err error) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)
 }

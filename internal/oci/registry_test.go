@@ -43,7 +43,7 @@ func TestPushAndRead(t *testing.T) {
 			if got, err := readLayer(t.Context(), r, "team/image", layerOf(t, pushed)); err != nil || got != "content" {
 				t.Errorf("got %q, %v", got, err)
 			}
-			// Who does not know the size gets the same.
+			// The result is the same if the size is unknown.
 			if got, err := readLayer(t.Context(), r, "team/image", Descriptor{Digest: layerOf(t, pushed).Digest}); err != nil || got != "content" {
 				t.Errorf("got %q, %v", got, err)
 			}
@@ -78,7 +78,7 @@ func TestContentIsFetchedOnce(t *testing.T) {
 	}
 }
 
-// Who has other credentials gets nothing that was read with mine, although it is in the cache.
+// Other credentials do not give access to content that is in the cache.
 func TestContentIsNotSharedAmongCredentials(t *testing.T) {
 	server := started(t, registry.Options{Username: "me", Password: canary})
 	client := newClient(t)
@@ -97,7 +97,7 @@ func TestContentIsNotSharedAmongCredentials(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// A registry of somebody else that says that it has the same content.
+	// Another registry that claims to have the same content.
 	other := started(t, registry.Options{})
 	_, err := readLayer(t.Context(), open(t, client, other.URL, Credential{Username: "me", Password: canary}), "a", layerOf(t, pushed))
 	expect(t, err, NotFound)
@@ -108,18 +108,18 @@ func TestFailures(t *testing.T) {
 		fault registry.Fault
 		class Class
 		text  string
-		// most is how many requests for the blob there are.
+		// most is the maximum number of requests for the blob.
 		most int
 	}{
-		"too many requests":   {registry.Status(429), RateLimited, "takes no more requests", attempts},
+		"too many requests":   {registry.Status(429), RateLimited, "too many requests", attempts},
 		"failing":             {registry.Status(500), Unavailable, "fails (status 500)", attempts},
 		"a gateway":           {registry.Status(502), Unavailable, "fails (status 502)", attempts},
 		"a long wait":         {registry.Status(503, "Retry-After", "3000"), Unavailable, "fails (status 503)", 1},
-		"forbidden":           {registry.Status(403), Forbidden, "give them the right", 1},
+		"forbidden":           {registry.Status(403), Forbidden, "grant it", 1},
 		"not there":           {registry.Status(404), NotFound, "push it", 1},
 		"odd":                 {registry.Status(418), Malformed, "status 418", 1},
 		"half a blob":         {registry.Half, Unavailable, "unexpected EOF", attempts},
-		"wrong bytes":         {registry.Wrong, WrongDigest, "was damaged on its way, or replaced", 1},
+		"wrong bytes":         {registry.Wrong, WrongDigest, "was damaged in transit, or replaced", 1},
 		"a redirect to plain": {registry.Status(307, "Location", "ftp://example.com/"+canary), Unavailable, "", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestFailures(t *testing.T) {
 			if got := server.Count("GET /v2/a/blobs"); got > test.most {
 				t.Errorf("there were %d requests", got)
 			}
-			// Nothing of the failure stays.
+			// No trace of the failure remains.
 			server.Break(nil)
 			if got, err := readLayer(t.Context(), r, "a", layerOf(t, pushed)); err != nil || got != "content" {
 				t.Errorf("got %q, %v", got, err)
@@ -158,7 +158,7 @@ func TestPassingFailuresAreNotNoticed(t *testing.T) {
 	push(t, r, "b", "1", "a push")
 }
 
-// An error says when the registry wants to be asked again, within bounds.
+// An error contains when the registry accepts the next request, within bounds.
 func TestNextAttempt(t *testing.T) {
 	server := started(t, registry.Options{})
 	r := open(t, newClient(t), server.URL, Credential{})
@@ -199,7 +199,7 @@ func TestWhatDoesNotAnswerIsGivenUp(t *testing.T) {
 	expect(t, err, Unavailable, "did not answer in time")
 }
 
-// However many ask for a blob, it is fetched once.
+// Concurrent requests for a blob fetch it once.
 func TestOneFetchForAll(t *testing.T) {
 	server := started(t, registry.Options{})
 	r := open(t, newClient(t), server.URL, Credential{})
@@ -232,7 +232,7 @@ func TestOneFetchForAll(t *testing.T) {
 	}
 }
 
-// Who leaves does not take the others along, not even who came first.
+// A caller that leaves does not affect the others, even if it came first.
 func TestTheFirstLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f flights
@@ -273,7 +273,7 @@ func TestTheFirstLeaves(t *testing.T) {
 	})
 }
 
-// A fetch for which nobody waits ends.
+// A fetch ends when nobody waits for it.
 func TestNobodyWaits(t *testing.T) {
 	var f flights
 	ctx, leave := context.WithCancel(t.Context())
@@ -292,7 +292,7 @@ func TestNobodyWaits(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	<-ended
-	// Whoever comes then starts anew.
+	// A later caller starts it again.
 	if err := f.do(t.Context(), "key", time.Hour, func(context.Context) error { return nil }); err != nil {
 		t.Errorf("got %v", err)
 	}
@@ -304,11 +304,11 @@ func TestSizesAreBounded(t *testing.T) {
 	small := newClient(t, func(o *Options) { o.Limits = Limits{Manifest: 100, Blob: 1000} })
 	r := open(t, small, server.URL, Credential{})
 	_, err := r.Manifest(t.Context(), "a", "1")
-	expect(t, err, TooLarge, "at most 100")
+	expect(t, err, TooLarge, "the limit of 100")
 	_, err = readLayer(t.Context(), r, "a", layerOf(t, pushed))
-	expect(t, err, TooLarge, "at most 1000")
+	expect(t, err, TooLarge, "the limit of 1000")
 	_, err = readLayer(t.Context(), r, "a", Descriptor{Digest: layerOf(t, pushed).Digest})
-	expect(t, err, TooLarge, "at most 1000")
+	expect(t, err, TooLarge, "the limit of 1000")
 	server.Break(registry.On("GET", func(w http.ResponseWriter, _ *http.Request, _ http.Handler) bool {
 		w.Header().Set("Content-Type", MediaTypeManifest)
 		w.Header().Set("Docker-Content-Digest", pushed.Digest.String())
@@ -320,7 +320,7 @@ func TestSizesAreBounded(t *testing.T) {
 	_, err = r.Manifest(t.Context(), "a", "1")
 	expect(t, err, TooLarge)
 	_, err = ReadBlob(t.Context(), open(t, newClient(t), server.URL, Credential{}), "a", BlobLimit{Descriptor: layerOf(t, pushed), Most: 10})
-	expect(t, err, TooLarge, "at most 10 ")
+	expect(t, err, TooLarge, "the limit of 10")
 }
 
 func TestAddressesAndTrust(t *testing.T) {
@@ -339,7 +339,7 @@ func TestAddressesAndTrust(t *testing.T) {
 		_, err = client.Registry(at, bad)
 		expect(t, err, Misconfigured, "PEM")
 	}
-	// A registry with TLS must not send us to a place without.
+	// A registry with TLS must not redirect to one without.
 	secure.Break(registry.Status(307, "Location", plain.URL+"/"+canary))
 	_, err = open(t, client, secure.URL, Credential{CA: secure.CA}).Manifest(t.Context(), "a", "1")
 	expect(t, err, Unavailable, "without TLS")
@@ -348,7 +348,7 @@ func TestAddressesAndTrust(t *testing.T) {
 	}
 }
 
-// A storage behind the registry gets no credentials, and its signed URLs appear nowhere.
+// The storage behind a registry receives no credentials, and its signed URLs appear nowhere.
 func TestRedirectsCarryNoCredentials(t *testing.T) {
 	var seen http.Header
 	storage := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -24,23 +24,23 @@ const (
 // Descriptor names content by its digest, with its size and media type.
 type Descriptor = ocispec.Descriptor
 
-// Store has repositories of artifacts. A repository is a path such as team/image, without a host. It must be safe for
-// concurrent use. What it does not have is an error of class NotFound.
+// Store has repositories of artifacts. A repository is a path such as team/image, without a host. It must be safe for concurrent use. The
+// error for missing content has class NotFound.
 type Store interface {
 	// Manifest returns the manifest, or index, of a tag or digest.
 	Manifest(ctx context.Context, repository, reference string) (Manifest, error)
-	// Blob returns the content of a blob, which is compared with its digest. A size of zero is not known. The caller has to
-	// read to the end without an error before the content counts, and to close it.
+	// Blob returns the content of a blob, which is verified against its digest. A size of zero means unknown. The caller must read to the end
+	// without an error before using the content, and must close it.
 	Blob(ctx context.Context, repository string, blob Descriptor) (io.ReadCloser, error)
 	// PushBlob stores a blob and returns its descriptor.
 	PushBlob(ctx context.Context, repository, mediaType string, content []byte) (Descriptor, error)
-	// PushManifest stores a manifest whose blobs are there already, under a tag unless that is empty.
+	// PushManifest stores a manifest whose blobs already exist, under a tag unless that is empty.
 	PushManifest(ctx context.Context, repository, tag string, manifest Manifest) error
-	// String names the store for people.
+	// String names the store for messages.
 	String() string
 }
 
-// Limits bound the sizes of what is read.
+// Limits bound the sizes of content that is read.
 type Limits struct {
 	// Manifest is the size of a manifest.
 	Manifest int64
@@ -48,16 +48,16 @@ type Limits struct {
 	Blob int64
 }
 
-// DefaultLimits leave room for everything but images of whole machines.
+// DefaultLimits leave room for everything but machine images.
 var DefaultLimits = Limits{Manifest: 4 << 20, Blob: 512 << 20}
 
-// Manifest is a manifest or an index as it is stored.
+// Manifest is a manifest or an index as stored.
 type Manifest struct {
 	Descriptor
 	Content []byte
 }
 
-// NewManifest makes a manifest of its content.
+// NewManifest returns the manifest with the given content.
 func NewManifest(mediaType string, content []byte) Manifest {
 	return Manifest{
 		Descriptor: Descriptor{MediaType: mediaType, Digest: digest.FromBytes(content), Size: int64(len(content))},
@@ -70,7 +70,7 @@ func (m Manifest) IsIndex() bool {
 	return m.MediaType == MediaTypeIndex || m.MediaType == MediaTypeDockerIndex
 }
 
-// Image returns the parts of a manifest that is no index.
+// Image returns the parts of a manifest that is not an index.
 func (m Manifest) Image() (ocispec.Manifest, error) {
 	var image ocispec.Manifest
 	if m.IsIndex() {
@@ -103,10 +103,10 @@ func validDescriptors(descriptors []Descriptor) error {
 	return nil
 }
 
-// ReadBlob reads a blob into memory, up to a number of bytes.
+// ReadBlob reads a blob into memory, up to a limit.
 func ReadBlob(ctx context.Context, from Store, repository string, at BlobLimit) ([]byte, error) {
 	if at.Size > at.Most {
-		return nil, tooLarge("the blob has %d bytes, at most %d are read here", at.Size, at.Most)
+		return nil, tooLarge("the blob has %d bytes, which exceeds the limit of %d", at.Size, at.Most)
 	}
 	blob, err := from.Blob(ctx, repository, at.Descriptor)
 	if err != nil {
@@ -118,12 +118,12 @@ func ReadBlob(ctx context.Context, from Store, repository string, at BlobLimit) 
 		return nil, fmt.Errorf("read the blob %s: %w", at.Digest, err)
 	}
 	if int64(len(data)) > at.Most {
-		return nil, tooLarge("the blob has more than %d bytes, which is the most that is read here", at.Most)
+		return nil, tooLarge("the blob exceeds the limit of %d bytes", at.Most)
 	}
 	return data, nil
 }
 
-// BlobLimit is a blob, and how much of it is read at the most.
+// BlobLimit is a blob, and how much of it to read at most.
 type BlobLimit struct {
 	Descriptor
 	Most int64

@@ -15,22 +15,22 @@ import (
 const (
 	attempts      = 3
 	firstPause    = 500 * time.Millisecond
-	longestPause  = 10 * time.Second // that a request waits for within one call
-	latestAttempt = time.Hour        // that a registry may ask us to wait for
+	longestPause  = 10 * time.Second // that a request waits within one call
+	latestAttempt = time.Hour        // that a registry may demand before the next attempt
 	maxRedirects  = 5
 )
 
-// patient repeats requests that a registry could not answer just now, a few times. It sends nothing in plain text that was
-// not asked for in plain text.
+// patient retries requests that a registry could not answer just now, a few times. It sends nothing in plain text unless plain HTTP was
+// requested.
 type patient struct {
 	behind http.RoundTripper
 	plain  bool
 	pause  time.Duration
 }
 
-var errPlain = errors.New("the registry sends us to an address without TLS, which is refused")
+var errPlain = errors.New("the registry redirects to an address without TLS, which is not allowed")
 
-// RoundTrip implements http.RoundTripper. An answer that says "later" becomes an error, which knows when.
+// RoundTrip implements http.RoundTripper. An answer that says "later" becomes an error with the time of the next attempt.
 func (p *patient) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.URL.Scheme == "http" && !p.plain {
 		return nil, errPlain
@@ -69,7 +69,7 @@ func repeatable(request *http.Request) bool {
 	return request.Body == nil || request.Body == http.NoBody || request.GetBody != nil
 }
 
-// again returns a request with its body at the beginning.
+// again returns a request with its body rewound.
 func again(request *http.Request) (*http.Request, error) {
 	if request.GetBody == nil {
 		return request, nil
@@ -118,7 +118,7 @@ func (e *statusError) explain() *Error {
 	return explained
 }
 
-// retryAfter understands seconds and dates, up to an hour.
+// retryAfter parses seconds and dates, up to an hour.
 func retryAfter(header string, now time.Time) time.Duration {
 	var after time.Duration
 	if seconds, err := strconv.ParseInt(header, 10, 32); err == nil {
@@ -129,10 +129,10 @@ func retryAfter(header string, now time.Time) time.Duration {
 	return min(max(after, 0), latestAttempt)
 }
 
-// limitRedirects keeps requests from being sent around.
+// limitRedirects limits how often a request is redirected.
 func limitRedirects(_ *http.Request, before []*http.Request) error {
 	if len(before) > maxRedirects {
-		return errors.New("there are too many redirects")
+		return errors.New("too many redirects")
 	}
 	return nil
 }

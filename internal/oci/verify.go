@@ -4,19 +4,19 @@
 package oci
 
 import (
-	_ "crypto/sha512" // one of the algorithms of digests
+	_ "crypto/sha512" // a digest algorithm
 	"errors"
 	"io"
 
 	"github.com/opencontainers/go-digest"
 )
 
-// verifying compares content with its digest while it is read. If it differs, the end of the content is an error.
+// verifying verifies content against its digest while it is read. If it differs, the content ends with an error.
 type verifying struct {
 	io.ReadCloser
 	digester digest.Digester
 	want     digest.Digest
-	// differs is called once if the content is another one; it may be nil.
+	// differs is called once if the content differs; it may be nil.
 	differs func()
 }
 
@@ -40,7 +40,7 @@ func (v *verifying) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// bounded ends with an error instead of more than a number of bytes.
+// bounded ends with an error if the content exceeds a limit.
 type bounded struct {
 	io.Reader
 	left int64
@@ -49,7 +49,7 @@ type bounded struct {
 func (b *bounded) Read(into []byte) (int, error) {
 	n, err := b.Reader.Read(into)
 	if b.left -= int64(n); b.left < 0 {
-		return 0, tooLarge("the content has more bytes than is read here")
+		return 0, tooLarge("the content exceeds the size limit")
 	}
 	return n, err
 }

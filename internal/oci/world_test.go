@@ -90,7 +90,7 @@ func readLayer(ctx context.Context, from Store, repository string, layer Descrip
 	return string(data), err
 }
 
-// expect checks the class and kind of an error, and that it tells no secret.
+// expect checks the class and kind of an error, and that it contains no secret.
 func expect(t testing.TB, err error, class Class, texts ...string) {
 	t.Helper()
 	if ClassOf(err) != class {

@@ -14,7 +14,7 @@ import (
 	"espalier.dev/internal/blueprint"
 )
 
-// CheckedBlueprint is what there is to say about a blueprint.
+// CheckedBlueprint is the result of checking a blueprint.
 type CheckedBlueprint struct {
 	// Source is the directory, or the file, document and installation.
 	Source   string   `json:"source"`
@@ -53,7 +53,7 @@ func ReadBlueprint(dir string) (blueprint.Files, CheckedBlueprint, error) {
 	return files, check(dir, files), nil
 }
 
-// blueprintDirectory returns the directory of a blueprint if the path means one.
+// blueprintDirectory returns the directory of the blueprint that the path refers to, if it does.
 func blueprintDirectory(path string) (string, bool) {
 	if filepath.Base(path) == lsv1alpha1.BlueprintFileName {
 		return filepath.Dir(path), true

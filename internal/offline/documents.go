@@ -19,7 +19,7 @@ import (
 
 // document is one document of a file, as JSON.
 type document struct {
-	// at names the file and the position in it, for people.
+	// at names the file and the position in it, for messages.
 	at   string
 	json []byte
 }
@@ -76,10 +76,10 @@ func onlyComments(text []byte) bool {
 
 var yamlLine = regexp.MustCompile(`line (\d+): (.*)`)
 
-// harmless are the beginnings of those messages of the YAML parser that quote nothing but keys.
+// harmless matches the starts of the YAML parser's messages that quote only keys.
 var harmless = regexp.MustCompile(`^(mapping values are|did not find|could not find|found |block |key "|cannot start)`)
 
-// yamlProblem says where in the file the YAML is wrong. Messages that could quote a value are left out.
+// yamlProblem says where in the file the YAML is wrong. It omits messages that could quote a value.
 func yamlProblem(err error, linesBefore int) string {
 	match := yamlLine.FindStringSubmatch(err.Error())
 	if match == nil {
@@ -111,8 +111,8 @@ func splitJSON(file string, text []byte) ([]document, error) {
 	}
 }
 
-// decodeInto reads a document into a type of the API. Fields that the type does not have come back as warnings. Errors
-// name the field and no value.
+// decodeInto decodes a document into a type of the API. Fields that the type does not have are returned as warnings. Errors name the field
+// and no value.
 func decodeInto(text []byte, object any) (warnings []string, err error) {
 	strict, err := kjson.UnmarshalStrict(text, object)
 	if err != nil {

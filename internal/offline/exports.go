@@ -13,15 +13,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// GivenExports is what installations export, by their paths.
+// GivenExports are the exports of installations, by path.
 type GivenExports map[string]GivenExport
 
-// GivenExport is what one installation exports, in one of two forms.
+// GivenExport contains the exports of one installation, in one of two forms.
 type GivenExport struct {
-	// DeployItems are what the deploy items export, by their names. The blueprint's export executions make the exports
-	// of it.
+	// DeployItems are the exports of the deploy items, by name. The blueprint's export executions turn them into the exports.
 	DeployItems map[string]any `json:"deployItems,omitempty"`
-	// Exports are the exports of the blueprint, by their names. Its export executions are not run.
+	// Exports are the exports of the blueprint, by name. Its export executions do not run.
 	Exports map[string]any `json:"exports,omitempty"`
 }
 

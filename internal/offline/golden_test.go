@@ -63,7 +63,7 @@ func golden(t *testing.T, folder string) {
 	}
 }
 
-// renderCase returns manifests, warnings and whatever else there is to tell, in one text.
+// renderCase returns manifests, warnings and the rest of the result in one text.
 func renderCase(t *testing.T, folder string) string {
 	t.Helper()
 	var out bytes.Buffer

@@ -11,12 +11,11 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Inspector knows deploy items of some type. It returns the objects that an item would deploy, as far as that can be said
-// without a cluster, and what is wrong with its configuration.
+// Inspector inspects deploy items of some type. It returns the objects that a deploy item would deploy, as far as known without a cluster,
+// and what is wrong with its configuration.
 type Inspector func(ctx context.Context, item lsv1alpha1.DeployItemTemplate) ([]*unstructured.Unstructured, error)
 
-// Inspect looks at the deploy items of everything that was rendered. Mistakes become warnings; the objects are added to the
-// result if they are wanted.
+// Inspect inspects all rendered deploy items. Mistakes become warnings; the objects are added to the result if requested.
 func (r *Result) Inspect(ctx context.Context, inspectors map[lsv1alpha1.DeployItemType]Inspector, objects bool) {
 	var found []rendered
 	for _, each := range r.objects {
@@ -31,7 +30,8 @@ func (r *Result) Inspect(ctx context.Context, inspectors map[lsv1alpha1.DeployIt
 			}
 			deployed, err := inspect(ctx, item)
 			if err != nil {
-				r.warn("Execution %s/%s, deploy item %s: %s", execution.Namespace, execution.Name, item.Name, r.secrets.Text(err.Error()))
+				r.warn("Execution %s/%s, deploy item %s: %s",
+					execution.Namespace, execution.Name, r.secrets.Text(item.Name), r.secrets.Text(err.Error()))
 			}
 			for _, object := range deployed {
 				found = append(found, rendered{object: object, secret: object.GetKind() == "Secret", deployed: true})

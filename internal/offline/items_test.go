@@ -17,7 +17,7 @@ import (
 	"espalier.dev/internal/masking"
 )
 
-// What deploy items would deploy is shown without the values of Secrets, wherever they stand in it.
+// Objects that deploy items would deploy are shown without the values of Secrets, wherever they occur.
 func TestDeployItemsAreInspected(t *testing.T) {
 	secrets := &masking.Values{}
 	secrets.AddText("correct-horse")
@@ -58,7 +58,7 @@ func TestDeployItemsAreInspected(t *testing.T) {
 	}
 }
 
-// Deploy items that would be stored compressed are rendered as they are, so that what is secret in them is masked.
+// Deploy items that would be stored compressed are rendered uncompressed, so that secrets in them are masked.
 func TestManyDeployItemsAreReadable(t *testing.T) {
 	const secret = "correct-horse-battery"
 	m := NewManifests("ns")

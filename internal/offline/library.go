@@ -22,23 +22,22 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// Library is where components and their blueprints come from.
+// Library provides components and their blueprints.
 type Library struct {
-	// directory holds components, nil if none was given.
+	// directory contains components; it is nil if none is given.
 	directory fs.FS
 	source    resolve.Source
-	// folders say where in the directory the descriptor of a component is.
+	// folders maps components to the folders of their descriptors.
 	folders map[component.ID]string
-	// blueprints are those that the user gave, by what the user calls them.
+	// blueprints are the blueprints from the user, by the names that the user gave them.
 	blueprints map[string]blueprint.Files
 }
 
-// ComponentSeparator stands between a component and the name of its resource.
+// ComponentSeparator separates a component from the name of its resource.
 const ComponentSeparator = "//"
 
-// OpenLibrary reads a directory of component descriptors, or nothing if it is empty, and the directories of blueprints.
-// Each of the latter is RESOURCE=DIR, where RESOURCE may have a component in front: COMPONENT//RESOURCE or
-// COMPONENT:VERSION//RESOURCE.
+// OpenLibrary opens a directory of component descriptors, if not empty, and the directories of blueprints. Each of the latter is
+// RESOURCE=DIR, where RESOURCE may have a component in front: COMPONENT//RESOURCE or COMPONENT:VERSION//RESOURCE.
 func OpenLibrary(components string, blueprints []string) (*Library, error) {
 	l := &Library{source: resolve.First{}, blueprints: map[string]blueprint.Files{}}
 	for _, assignment := range blueprints {
@@ -55,7 +54,7 @@ func OpenLibrary(components string, blueprints []string) (*Library, error) {
 	if components == "" {
 		return l, nil
 	}
-	// The directory stays open as long as the library is in use: blobs are read when they are asked for.
+	// The directory stays open while the library is in use, because blobs are read on demand.
 	directory, err := os.OpenRoot(components)
 	if err != nil {
 		return nil, fmt.Errorf("--components %s: %w", components, err)
@@ -63,7 +62,7 @@ func OpenLibrary(components string, blueprints []string) (*Library, error) {
 	return l, l.readComponents(directory.FS(), components)
 }
 
-// readDirectory reads the directory of a blueprint. Nothing in it can lead out of it, links included.
+// readDirectory reads the directory of a blueprint. Nothing in it can lead out of it, including links.
 func readDirectory(dir string) (blueprint.Files, error) {
 	directory, err := os.OpenRoot(dir)
 	if err != nil {
@@ -87,7 +86,7 @@ func (l *Library) readComponents(directory fs.FS, name string) error {
 		if err != nil {
 			return err
 		}
-		// Files that are no descriptors were left out above in the same way.
+		// Files that are not descriptors were omitted above in the same way.
 		if d, err := component.Parse(text, component.DefaultLimits); err == nil {
 			l.folders[d.ID()] = path.Dir(file)
 		}
@@ -95,7 +94,7 @@ func (l *Library) readComponents(directory fs.FS, name string) error {
 	})
 }
 
-// repository is where the catalog reads from: the directory of components if the user gave one, otherwise what is outside.
+// repository returns what the catalog reads from: the directory of components if there is one, otherwise outside.
 func (l *Library) repository(outside catalog.Repository) catalog.Repository {
 	if l.directory != nil {
 		return catalog.Repository{Default: outside.Default, Source: l.source, Resources: l, Artifacts: outside.Artifacts}
@@ -104,7 +103,7 @@ func (l *Library) repository(outside catalog.Repository) catalog.Repository {
 	return outside
 }
 
-// given are the blueprints that the user gave, and resources of others.
+// given provides the blueprints from the user, and other resources from elsewhere.
 type given struct {
 	library *Library
 	others  catalog.Resources
@@ -131,8 +130,7 @@ func (g given) Content(ctx context.Context, of component.Coordinates, access com
 	return g.others.Content(ctx, of, access)
 }
 
-// explain adds to an error of the catalog what a user of the command line can do about it, and where the object was read
-// that it is about.
+// explain adds to an error of the catalog what a user of the command line can do about it, and where the object was read that caused it.
 func (l *Library) explain(m *Manifests, err error) error {
 	if l.directory == nil && isMissingComponent(err) {
 		return fmt.Errorf("%w; give its descriptors, in a directory or an archive, with --components", err)
@@ -154,7 +152,7 @@ func isMissingComponent(err error) bool {
 	return false
 }
 
-// request collects the objects that say where the component of an installation comes from.
+// request collects the objects that determine the source of an installation's component.
 func (m *Manifests) request(inst *lsv1alpha1.Installation) catalog.Request {
 	r := catalog.Request{
 		Installation: inst,
@@ -173,7 +171,7 @@ type namedObject interface {
 	GetNamespace() string
 }
 
-// find returns the object of a name, or nil.
+// find returns the object with a name, or nil.
 func find[T namedObject](objects []T, namespace, name string) (none T) {
 	for _, object := range objects {
 		if object.GetNamespace() == namespace && object.GetName() == name {
@@ -183,8 +181,7 @@ func find[T namedObject](objects []T, namespace, name string) (none T) {
 	return none
 }
 
-// Blueprint implements catalog.Resources: blueprints are those that the user gave, directories beside the descriptor, or
-// blobs.
+// Blueprint implements catalog.Resources: blueprints come from the user, from directories beside the descriptor, or from blobs.
 func (l *Library) Blueprint(ctx context.Context, of component.Coordinates, resource *component.Resource) (blueprint.Files, error) {
 	id, name := of.ID(), resource.Name
 	if files, found := l.given(id, name); found {
@@ -206,7 +203,7 @@ func (l *Library) Blueprint(ctx context.Context, of component.Coordinates, resou
 	return nil, orNotAtHand(false, id, name)
 }
 
-// given returns a blueprint that the user gave.
+// given returns a blueprint from the user.
 func (l *Library) given(id component.ID, name string) (blueprint.Files, bool) {
 	for _, key := range []string{id.String() + ComponentSeparator + name, id.Name + ComponentSeparator + name, name} {
 		if files, found := l.blueprints[key]; found {
@@ -216,21 +213,20 @@ func (l *Library) given(id component.ID, name string) (blueprint.Files, bool) {
 	return nil, false
 }
 
-// orNotAtHand says what to do about a blueprint that was not found.
+// orNotAtHand says how to provide a blueprint that was not found.
 func orNotAtHand(found bool, id component.ID, name string) error {
 	if found {
 		return nil
 	}
-	return catalog.NotFoundf("the blueprint %s of component %s is not at hand: give its directory with --blueprint %s=DIR", name, id, name)
+	return catalog.NotFoundf("the blueprint %s of component %s is not available: set its directory with --blueprint %s=DIR", name, id, name)
 }
 
-// Content implements catalog.Resources: blobs lie in the directory of components, beside the descriptor in the folder
-// blobs.
+// Content implements catalog.Resources: blobs are in the folder blobs beside the descriptor, in the directory of components.
 func (l *Library) Content(_ context.Context, of component.Coordinates, access component.Access) (component.Content, error) {
 	blob, isBlob := access.Blob()
 	folder, known := l.folders[of.ID()]
 	if !isBlob || !known || blob.Repository != "" {
-		return component.Content{}, catalog.NotFoundf("its content is not at hand without a registry (access type %s)", access.Type)
+		return component.Content{}, catalog.NotFoundf("its content is not available without a registry (access type %s)", access.Type)
 	}
 	name := path.Join(folder, "blobs", strings.ReplaceAll(blob.Reference, ":", "."))
 	data, err := fs.ReadFile(l.directory, name)

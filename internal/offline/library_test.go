@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// tree writes files by their paths and links by theirs, and returns the directory.
+// tree writes files and links by path, and returns the directory.
 func tree(t *testing.T, files, links map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -51,7 +51,7 @@ func renderText(t *testing.T, components, text string) (*Result, error) {
 	return Render(t.Context(), m, Options{Library: library})
 }
 
-// Links in the directories of the user lead nowhere else, wherever they are.
+// Links do not lead out of the directories from the user, wherever they are.
 func TestLinksDoNotLeadOut(t *testing.T) {
 	outside := tree(t, map[string]string{"blueprint.yaml": "kind: Blueprint", "component-descriptor.yaml": appText}, nil)
 	inside := map[string]string{"component-descriptor.yaml": appText, "blobs/x": "", "elsewhere/blueprint.yaml": "kind: Blueprint"}
@@ -69,7 +69,7 @@ func TestLinksDoNotLeadOut(t *testing.T) {
 	} {
 		_, err := renderText(t, tree(t, inside, links), app)
 		if err == nil ||
-			!strings.Contains(err.Error(), "spec.blueprint.ref.resourceName: the blueprint installer of component app:1.0.0 is not at hand") {
+			!strings.Contains(err.Error(), "spec.blueprint.ref.resourceName: the blueprint installer of component app:1.0.0 is not available") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -98,11 +98,11 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		want       string
 	}{
 		"no components": {"", []string{app},
-			"in.yaml, document 1: installation app: spec.componentDescriptor: component app:1.0.0: read the descriptor of app:1.0.0: component not found: there is no repository to look in; give its descriptors, in a directory or an archive, with --components"},
+			"in.yaml, document 1: installation app: spec.componentDescriptor: component app:1.0.0: read the descriptor of app:1.0.0: component not found: no repository to read from; give its descriptors, in a directory or an archive, with --components"},
 		"other components": {descriptor, []string{strings.ReplaceAll(app, "1.0.0", "2.0.0")},
 			"in.yaml, document 1: installation app: spec.componentDescriptor: component app:2.0.0: read the descriptor of app:2.0.0: component not found among the 1 that are given"},
 		"no blueprint": {descriptor, []string{app},
-			"in.yaml, document 1: installation app: spec.blueprint.ref.resourceName: the blueprint installer of component app:1.0.0 is not at hand: give its directory with --blueprint installer=DIR"},
+			"in.yaml, document 1: installation app: spec.blueprint.ref.resourceName: the blueprint installer of component app:1.0.0 is not available: set its directory with --blueprint installer=DIR"},
 		"no directory":     {filepath.Join(descriptor, "none"), []string{app}, "--components " + filepath.Join(descriptor, "none") + ": open "},
 		"a wrong Context":  {descriptor, []string{app, context("repositoryContext: {}")}, "in.yaml, document 1: installation app: in.yaml, document 2: Context default: repositoryContext: a repository context needs a type"},
 		"no overwrites":    {descriptor, []string{app, context("componentVersionOverwrites: pins")}, "in.yaml, document 2: Context default: componentVersionOverwrites: there is no ComponentVersionOverwrites default/pins: create it"},

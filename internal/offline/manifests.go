@@ -25,7 +25,7 @@ const (
 	stdinName = "standard input"
 )
 
-// maxFileBytes is how large a file of manifests may be.
+// maxFileBytes is the maximum size of a file of manifests.
 const maxFileBytes = 64 << 20
 
 // Manifests are objects that were read.
@@ -37,11 +37,11 @@ type Manifests struct {
 	Overwrites    []*lsv1alpha1.ComponentVersionOverwrites
 	Secrets       []*corev1.Secret
 	ConfigMaps    []*corev1.ConfigMap
-	// Warnings name what has no effect: kinds that are not used here, and fields that do not exist.
+	// Warnings name what has no effect: unused kinds, and unknown fields.
 	Warnings []string
 
 	namespace string
-	// origins says where each object was read.
+	// origins records where each object was read.
 	origins map[objectKey]string
 }
 
@@ -69,7 +69,7 @@ func (m *Manifests) ReadPaths(paths []string, stdin io.Reader) error {
 	return nil
 }
 
-// filesOf returns the files that a path means.
+// filesOf returns the files that a path refers to.
 func filesOf(path string) ([]string, error) {
 	if path == StdinPath {
 		return []string{path}, nil
@@ -117,7 +117,7 @@ func (m *Manifests) readFile(path string, stdin io.Reader) error {
 	return m.Add(name, text)
 }
 
-// Add reads the manifests in the text of a file.
+// Add adds the manifests in the text of a file.
 func (m *Manifests) Add(file string, text []byte) error {
 	documents, err := splitDocuments(file, text)
 	if err != nil {
@@ -189,7 +189,7 @@ func (m *Manifests) warn(at, format string, args ...any) {
 	m.Warnings = append(m.Warnings, at+": "+fmt.Sprintf(format, args...))
 }
 
-// collect reads an object and adds it to those of its kind.
+// collect decodes an object and adds it to those of its kind.
 func collect[T metav1.Object](m *Manifests, d document, object T, into *[]T) error {
 	warnings, err := decodeInto(d.json, object)
 	if err != nil {
@@ -218,5 +218,5 @@ func keyOf(object metav1.Object) objectKey {
 	return objectKey{kind: kind[strings.LastIndex(kind, ".")+1:], namespace: object.GetNamespace(), name: object.GetName()}
 }
 
-// origin says where an object was read, nothing if it was rendered.
+// origin returns where an object was read; empty if it was rendered.
 func (m *Manifests) origin(object metav1.Object) string { return m.origins[keyOf(object)] }

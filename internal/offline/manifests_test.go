@@ -40,7 +40,7 @@ func TestDocumentsOfAFile(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with the YAML of a Secret, its values stay out of the error.
+// Errors about the YAML of a Secret never contain its values.
 func TestYAMLErrorsHideValues(t *testing.T) {
 	for _, text := range []string{
 		"a: hunter2\n b: c", "? {p: hunter2}\n: x", "a: [hunter2", "a: 'hunter2", "a: \"hunter2\\q\"", "a: *hunter2", "a: !!int hunter2", "a: 1\na: hunter2", "\thunter2",

@@ -8,10 +8,10 @@ import (
 	"espalier.dev/internal/masking"
 )
 
-// Mask stands where the value of a Secret would.
+// Mask replaces values of Secrets.
 const Mask = masking.Mask
 
-// addFacts adds all that the imports of an installation may reveal.
+// addFacts adds everything secret that the imports of an installation may reveal.
 func addFacts(secrets *masking.Values, facts dataflow.Facts) {
 	for _, content := range facts.Secrets {
 		secrets.AddSecret(content)

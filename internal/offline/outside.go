@@ -15,15 +15,15 @@ import (
 	"espalier.dev/internal/component/signature"
 )
 
-// Outside opens repositories of components and blueprints for a reader, as registries are for a controller. It also returns warnings.
+// Outside opens repositories of components and blueprints for a reader, as controllers use registries. It also returns warnings.
 type Outside func(Reader) (catalog.Repository, []string, error)
 
-// Reader is on whose behalf repositories are read.
+// Reader is the installation on whose behalf repositories are read.
 type Reader struct {
 	Namespace string
-	// Context is that of the installation, nil if it is not among the manifests.
+	// Context is that of the installation, nil if the manifests do not contain it.
 	Context *lsv1alpha1.Context
-	// Contents has the Secrets and ConfigMaps of the namespace that are among the manifests.
+	// Contents provides the Secrets and ConfigMaps of the namespace from the manifests.
 	Contents credentials.Contents
 }
 
@@ -51,7 +51,7 @@ func (r *renderer) find(n node) (blueprint.Input, error) {
 	return in, err
 }
 
-// outside opens what is outside, if the installation may need it.
+// outside opens outside repositories, if the installation may need them.
 func (r *renderer) outside(n node, reader Reader) (catalog.Repository, error) {
 	if r.Outside == nil || !catalog.ReadsOutside(n.Installation) {
 		return catalog.Repository{}, nil
@@ -63,7 +63,7 @@ func (r *renderer) outside(n node, reader Reader) (catalog.Repository, error) {
 	return repository, err
 }
 
-// trust finds the keys for the signature that an installation wants to be checked. If there are none, it says why.
+// trust finds the keys for the signature that an installation requires. If there are none, it says why.
 func (r *renderer) trust(request *catalog.Request, reader Reader) (err error) {
 	switch {
 	case request.Repository.Signatures == nil:
@@ -75,7 +75,7 @@ func (r *renderer) trust(request *catalog.Request, reader Reader) (err error) {
 	return err
 }
 
-// unchecked takes every signature for a valid one, and says so.
+// unchecked accepts every signature as valid, and reports that.
 type unchecked func()
 
 // Verify implements catalog.Signatures.
@@ -84,7 +84,7 @@ func (u unchecked) Verify(context.Context, *component.Set, string, signature.Tru
 	return nil
 }
 
-// contents has the Secrets and ConfigMaps of a namespace.
+// contents provides the Secrets and ConfigMaps of a namespace.
 func (w *world) contents(namespace string) credentials.Contents {
 	return func(kind, name string) (map[string][]byte, error) {
 		if kind == credentials.KindConfigMap {

@@ -15,27 +15,27 @@ import (
 	"espalier.dev/internal/dataflow"
 )
 
-// Present returns objects of a cluster, those of the wanted ones that exist. It is asked for each installation right before that is
-// rendered, and once more for the Secrets in which its templates keep states.
+// Present returns those of the wanted objects that exist in a cluster. It is called for each installation right before it is rendered, and
+// again for the Secrets in which its templates keep states.
 type Present func(ctx context.Context, wanted Wanted) (*Manifests, error)
 
-// Wanted is what an installation is rendered from, apart from what the manifests have and what was rendered before it.
+// Wanted is the input of an installation, apart from the manifests and what was rendered before it.
 type Wanted struct {
 	dataflow.Needs
-	// Installation is the one that will be rendered: the installations that are nested in it are wanted, and what says where its
-	// blueprint comes from. It is nil if only the needs are wanted.
+	// Installation is the one to render next: its nested installations are wanted, and what determines the source of its blueprint. It is nil
+	// if only the needs are wanted.
 	Installation *lsv1alpha1.Installation
 	// Scope is where the imports of the installation are.
 	Scope dataflow.Scope
 }
 
-// presentError is that of a Present. No rendering goes on without what it would have brought.
+// presentError is an error of a Present. Rendering does not continue without the missing objects.
 type presentError struct{ cause error }
 
 func (e *presentError) Error() string { return e.cause.Error() }
 func (e *presentError) Unwrap() error { return e.cause }
 
-// survives notes that a nested installation cannot be rendered, and reports whether the others are rendered nevertheless.
+// survives records that a nested installation cannot be rendered, and reports whether rendering continues with the others.
 func (r *renderer) survives(n node, err error) bool {
 	if !r.KeepGoing || n.path == n.Name || r.ctx.Err() != nil || errors.As(err, new(*presentError)) {
 		return false
@@ -44,7 +44,7 @@ func (r *renderer) survives(n node, err error) bool {
 	return true
 }
 
-// bring adds what a cluster has of what an installation is rendered from. What was rendered counts for more.
+// bring adds the objects of a cluster from which an installation is rendered. Rendered objects take precedence.
 func (r *renderer) bring(n node) error {
 	if r.Present == nil {
 		return nil
@@ -70,7 +70,7 @@ func (r *renderer) bringStates(n node, secrets []string) error {
 	return r.take(Wanted{Scope: n.scope, Needs: dataflow.Needs{Secrets: names}})
 }
 
-// lacking are the names of objects that are not known.
+// lacking returns the names of unknown objects.
 func lacking[T any](known map[objectKey]T, namespace string, names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		_, exists := known[named(namespace, name)]
@@ -78,7 +78,7 @@ func lacking[T any](known map[objectKey]T, namespace string, names []string) []s
 	})
 }
 
-// take adds what a cluster has.
+// take adds objects of a cluster.
 func (r *renderer) take(wanted Wanted) error {
 	found, err := r.Present(r.ctx, wanted)
 	if err != nil {
@@ -99,7 +99,7 @@ func (r *renderer) take(wanted Wanted) error {
 	return nil
 }
 
-// assume notes which imports of an installation are exports as a cluster has them, though the job would write them anew.
+// assume records which imports of an installation are exports taken from a cluster, although the job would write new ones.
 func (r *renderer) assume(n node, family []node) {
 	needs := dataflow.NeedsOf(n.scope, n.Spec.Imports)
 	for _, sibling := range family {

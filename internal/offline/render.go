@@ -23,27 +23,26 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// Options say what to render, and from what beside the manifests.
+// Options say what to render, and from what in addition to the manifests.
 type Options struct {
 	// Installation is the name of an installation, or NAMESPACE/NAME. Empty means all that are not nested.
 	Installation string
-	// Recursive renders nested installations too.
+	// Recursive also renders nested installations.
 	Recursive bool
 	Library   *Library
-	// Outside is where components and blueprints are read that are neither in the library nor in the manifests. Nil means that there
-	// is no such place.
+	// Outside provides components and blueprints that are neither in the library nor in the manifests. Nil means none.
 	Outside Outside
 	Exports GivenExports
-	// Present brings what a cluster has beside the manifests. Nil means that there is no cluster.
+	// Present provides the objects of a cluster in addition to the manifests. Nil means that there is no cluster.
 	Present Present
-	// KeepGoing has nested installations that cannot be rendered named in the result, in place of an error.
+	// KeepGoing lists nested installations that cannot be rendered in the result, instead of returning an error.
 	KeepGoing bool
-	// Most is how many installations are rendered; 0 means all of them.
+	// Most limits how many installations are rendered; 0 means no limit.
 	Most int
 }
 
-// Render gives the objects that controllers would write for installations. What has to wait for exports that nobody has
-// given is left out and listed.
+// Render returns the objects that controllers would write for installations. What must wait for exports that are not given is omitted and
+// listed.
 func Render(ctx context.Context, m *Manifests, options Options) (*Result, error) {
 	r := newRenderer(ctx, m, options)
 	chosen, err := choose(m.Installations, options.Installation)
@@ -63,21 +62,21 @@ func Render(ctx context.Context, m *Manifests, options Options) (*Result, error)
 	return r.result, nil
 }
 
-// Find looks up the blueprint of the installation that the options name.
+// Find looks up the blueprint of the installation in the options.
 func Find(ctx context.Context, m *Manifests, options Options) (*blueprint.Blueprint, error) {
 	found, err := Open(ctx, m, options)
 	return found.Blueprint, err
 }
 
-// Opened is a blueprint in its place.
+// Opened is a blueprint with the validator for its place.
 type Opened struct {
 	Blueprint *blueprint.Blueprint
-	// Validate checks a value against a schema of the blueprint, which may lead to other places.
+	// Validate validates a value against a schema of the blueprint, which may refer to other places.
 	Validate dataflow.Validator
 	Warnings []string
 }
 
-// Open looks up the blueprint of the installation that the options name, and prepares to check its imports.
+// Open looks up the blueprint of the installation in the options, and prepares to validate its imports.
 func Open(ctx context.Context, m *Manifests, options Options) (Opened, error) {
 	chosen, err := choose(m.Installations, options.Installation)
 	if err != nil {
@@ -93,7 +92,7 @@ func Open(ctx context.Context, m *Manifests, options Options) (Opened, error) {
 
 func newRenderer(ctx context.Context, m *Manifests, options Options) *renderer {
 	engine := blueprint.NewEngine()
-	manifests := *m // More is added to it.
+	manifests := *m // More objects are added to the copy.
 	return &renderer{
 		Options:       options,
 		ctx:           ctx,
@@ -116,24 +115,24 @@ type renderer struct {
 	engine    *blueprint.Engine
 	catalog   *catalog.Catalog
 	result    *Result
-	// visited are the paths of the installations that were rendered.
+	// visited contains the paths of the rendered installations.
 	visited map[string]bool
-	// secretObjects are DataObjects that hold nothing but what a Secret holds.
+	// secretObjects are DataObjects whose content comes only from a Secret.
 	secretObjects map[objectKey]bool
-	// brought are context objects that are as a cluster has them, by kind.
+	// brought are context objects taken from a cluster, by kind.
 	brought map[objectKey]bool
 }
 
-// node is an installation in its place.
+// node is an installation in its tree.
 type node struct {
 	*lsv1alpha1.Installation
 	path  string
 	scope dataflow.Scope
-	// origin is where the manifest was read that the installation comes from, directly or by way of others.
+	// origin is where the manifest was read from which the installation comes, directly or indirectly.
 	origin string
 }
 
-// choose returns the installations to begin with.
+// choose returns the installations to start with.
 func choose(all []*lsv1alpha1.Installation, name string) ([]*lsv1alpha1.Installation, error) {
 	var chosen []*lsv1alpha1.Installation
 	for _, inst := range all {
@@ -154,7 +153,7 @@ func choose(all []*lsv1alpha1.Installation, name string) ([]*lsv1alpha1.Installa
 	return chosen, nil
 }
 
-// isNamed reports whether a name means an installation; no name means every root.
+// isNamed reports whether a name selects an installation; an empty name selects every root.
 func isNamed(inst *lsv1alpha1.Installation, name string) bool {
 	if name == "" {
 		return inst.Labels[lsv1alpha1.EncompassedByLabel] == ""
@@ -171,7 +170,7 @@ func list(installations []*lsv1alpha1.Installation) string {
 	return strings.Join(names, ", ")
 }
 
-// groups puts together the installations of one scope, in order.
+// groups groups the installations by scope, in order.
 func groups(m *Manifests, installations []*lsv1alpha1.Installation) [][]node {
 	byScope := map[string][]node{}
 	for _, inst := range installations {
@@ -186,8 +185,7 @@ func groups(m *Manifests, installations []*lsv1alpha1.Installation) [][]node {
 	return result
 }
 
-// group renders installations of one scope that stand in the manifests. Others of the scope are not rendered, but may
-// export what these import.
+// group renders installations of one scope from the manifests. Others of the scope are not rendered, but may export what these import.
 func (r *renderer) group(chosen []node) error {
 	family := slices.Clone(chosen)
 	for _, other := range groups(r.manifests, r.manifests.Installations) {
@@ -202,8 +200,8 @@ func (r *renderer) group(chosen []node) error {
 	return err
 }
 
-// siblings renders installations of one scope in the order of their data flow, and reports whether all of them are
-// complete. The family are all installations of the scope.
+// siblings renders installations of one scope in the order of their data flow, and reports whether all of them are complete. The family is
+// all installations of the scope.
 func (r *renderer) siblings(nodes, family []node) (complete bool, err error) {
 	if len(nodes) == 0 {
 		return true, nil
@@ -285,7 +283,7 @@ func (r *renderer) sibling(n node, family []node) (complete bool, err error) {
 	return complete, nil
 }
 
-// located says which installation an error is about, and where it was read.
+// located adds to an error which installation it is about, and where it was read.
 func located(n node, err error) error {
 	var inner *locatedError
 	if errors.As(err, &inner) {
@@ -298,7 +296,7 @@ func located(n node, err error) error {
 	return &locatedError{where: where, cause: err}
 }
 
-// locatedError names the innermost installation that an error is about.
+// locatedError names the innermost installation of an error.
 type locatedError struct {
 	where string
 	cause error
@@ -307,7 +305,7 @@ type locatedError struct {
 func (e *locatedError) Error() string { return e.where + ": " + e.cause.Error() }
 func (e *locatedError) Unwrap() error { return e.cause }
 
-// waitsFor lists the imports that are not there because a sibling has not exported them.
+// waitsFor lists the imports that are missing because a sibling has not exported them.
 func (r *renderer) waitsFor(n node, family []node) []string {
 	needs := dataflow.NeedsOf(n.scope, n.Spec.Imports)
 	missing := map[dataflow.ObjectID]bool{}
@@ -331,7 +329,7 @@ func (r *renderer) waitsFor(n node, family []node) []string {
 	return slices.Compact(waiting)
 }
 
-// exportsOf returns what an installation exports by what its siblings call it.
+// exportsOf returns the exports of an installation by the names that its siblings use.
 func exportsOf(n node) map[string]dataflow.ObjectID {
 	exports := map[string]dataflow.ObjectID{}
 	for _, export := range n.Spec.Exports.Data {
@@ -343,7 +341,7 @@ func exportsOf(n node) map[string]dataflow.ObjectID {
 	return exports
 }
 
-// installation renders one installation with what is below it. It is complete if its exports are known.
+// installation renders one installation with everything below it. It is complete if its exports are known.
 func (r *renderer) installation(n node) (complete bool, err error) {
 	r.visited[n.path] = true
 	in, err := r.input(n)
@@ -375,7 +373,7 @@ func (r *renderer) input(n node) (in installation.Inputs, err error) {
 		return in, r.Library.explain(r.manifests, err)
 	}
 	in.Run.Flow, in.Below = n.Spec.Flow, r.below(n)
-	// What templates generate here stands for what the cluster will generate.
+	// What templates generate here is a placeholder for what the cluster generates.
 	in.Entropy = template.NewEntropy([]byte(n.path), time.Unix(0, 0).UTC())
 	if err := r.bringStates(n, in.Blueprint.StateSecrets(n.Name)); err != nil {
 		return in, err
@@ -389,7 +387,7 @@ func (r *renderer) input(n node) (in installation.Inputs, err error) {
 	return in, nil
 }
 
-// keep stores what an installation wants, and returns the nested installations.
+// keep stores the objects that an installation wants, and returns the nested installations.
 func (r *renderer) keep(n node, plan *installation.Plan) []node {
 	imports := objectsOf(plan.Context)
 	r.world.add(imports)
@@ -408,7 +406,7 @@ func (r *renderer) keep(n node, plan *installation.Plan) []node {
 	return children
 }
 
-// unpack has deploy items stand in their execution as they are: compressed, neither people nor what masks secrets could read them.
+// unpack replaces compressed deploy items in their execution by uncompressed ones, so that people and masking can read them.
 func unpack(plan *installation.Plan) (err error) {
 	if plan.Execution == nil {
 		return nil
@@ -419,14 +417,14 @@ func unpack(plan *installation.Plan) (err error) {
 	return err
 }
 
-// bare is an object without what the controllers manage it by.
+// bare returns an object without the metadata by which controllers manage it.
 func bare[T client.Object](object T) T {
 	object.SetOwnerReferences(nil)
 	object.SetFinalizers(nil)
 	return object
 }
 
-// objectsOf are the objects of writes.
+// objectsOf returns the objects of writes.
 func objectsOf(writes installation.ContextWrites) (objects dataflow.Objects) {
 	for _, w := range writes.DataObjects {
 		objects.DataObjects = append(objects.DataObjects, w.Wanted)
@@ -441,7 +439,7 @@ func ownerOf(n node) dataflow.Owner {
 	return dataflow.Owner{Namespace: n.Namespace, Name: n.Name, UID: n.UID}
 }
 
-// below are the nested installations that the manifests have: a plan keeps their names.
+// below returns the nested installations in the manifests: a plan keeps their names.
 func (r *renderer) below(parent node) (below installation.Below) {
 	for _, inst := range r.manifests.Installations {
 		if inst.Namespace == parent.Namespace && inst.Labels[lsv1alpha1.EncompassedByLabel] == parent.Name &&
@@ -461,7 +459,7 @@ func (r *renderer) keepContext(objects dataflow.Objects) {
 	}
 }
 
-// markSecret remembers which of the imports of an installation come from Secrets as they are.
+// markSecret records which imports of an installation come unchanged from Secrets.
 func (r *renderer) markSecret(n node, imports dataflow.Objects) {
 	fromSecret := map[string]bool{}
 	for _, data := range n.Spec.Imports.Data {
@@ -486,11 +484,11 @@ func (r *renderer) keepStates(n node, states []installation.StateWrite) {
 type finished struct {
 	in   installation.Inputs
 	plan *installation.Plan
-	// nestedComplete says that the exports of all nested installations are known.
+	// nestedComplete reports whether the exports of all nested installations are known.
 	nestedComplete bool
 }
 
-// items are the deploy items.
+// items returns the deploy items.
 func (f finished) items() []lsv1alpha1.DeployItemTemplate {
 	if f.plan.Execution == nil {
 		return nil
@@ -498,7 +496,7 @@ func (f finished) items() []lsv1alpha1.DeployItemTemplate {
 	return f.plan.Execution.Wanted.Spec.DeployItems
 }
 
-// exports stores what an installation exports, as far as that can be known, and reports whether it can.
+// exports stores the exports of an installation, as far as known, and reports whether they are known.
 func (r *renderer) exports(n node, f finished) (known bool, err error) {
 	given, isGiven := r.Options.Exports[n.path]
 	if len(n.Spec.Exports.Data)+len(n.Spec.Exports.Targets) == 0 {
@@ -524,7 +522,7 @@ func (r *renderer) exports(n node, f finished) (known bool, err error) {
 	return true, nil
 }
 
-// givenExports are the objects for exports that the user has given.
+// givenExports returns the objects for the given exports.
 func (r *renderer) givenExports(n node, f finished, given GivenExport) (dataflow.Objects, error) {
 	exports, err := r.engine.ExportsOf(f.in.Input, given.Exports)
 	if err != nil {
@@ -540,7 +538,7 @@ func (r *renderer) warn(n node, warnings []string) {
 	}
 }
 
-// runExports runs the export executions over what the deploy items are said to export.
+// runExports runs the export executions over the given exports of the deploy items.
 func (r *renderer) runExports(n node, f finished, given GivenExport) (dataflow.Objects, error) {
 	for _, name := range slices.Sorted(maps.Keys(given.DeployItems)) {
 		if !slices.ContainsFunc(f.items(), func(item lsv1alpha1.DeployItemTemplate) bool { return item.Name == name }) {

@@ -19,15 +19,15 @@ import (
 	"espalier.dev/internal/masking"
 )
 
-// Result is what was rendered.
+// Result is the result of Render.
 type Result struct {
-	// Warnings name what has no effect, Waiting the installations that need exports which are not known.
+	// Warnings name what has no effect, Waiting the installations that need unknown exports.
 	Warnings, Waiting []string
-	// Made are the installations that were rendered, each before those that are nested in it.
+	// Made are the rendered installations, each before those nested in it.
 	Made []Made
-	// Assumed names exports that were taken from a cluster, since nobody knows what a job would make of them.
+	// Assumed names exports that were taken from a cluster, because their next values are not known.
 	Assumed []string
-	// Failed says which nested installations cannot be rendered, and why; LeftOut is how many were too many.
+	// Failed lists the nested installations that cannot be rendered, with the reason; LeftOut is how many exceed the limit.
 	Failed  []string
 	LeftOut int
 
@@ -35,18 +35,18 @@ type Result struct {
 	secrets *masking.Values
 }
 
-// Made is an installation that was rendered.
+// Made is a rendered installation.
 type Made struct{ Namespace, Name, Path string }
 
 type rendered struct {
 	object metav1.Object
-	// secret says that all of the content is that of a Secret.
+	// secret reports whether all of the content is that of a Secret.
 	secret bool
-	// deployed says that it is not an object of ours, but one that a deploy item would deploy.
+	// deployed reports whether the object is one that a deploy item would deploy, not one of ours.
 	deployed bool
 }
 
-// warn adds a warning, unless it is there already.
+// warn adds a warning, unless it already exists.
 func (r *Result) warn(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(r.Warnings, text) {
 		r.Warnings = append(r.Warnings, text)
@@ -59,7 +59,7 @@ func (r *Result) addData(object *lsv1alpha1.DataObject, secret bool) {
 	r.objects = append(r.objects, rendered{object: object, secret: secret})
 }
 
-// addState adds the Secret of a state. Its content is given as text, so that it can be read.
+// addState adds the Secret of a state. Its content is written as text, for readability.
 func (r *Result) addState(namespace, name string, content map[string][]byte) {
 	secret := &corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Secret"},
@@ -72,9 +72,8 @@ func (r *Result) addState(namespace, name string, content map[string][]byte) {
 	r.objects = append(r.objects, rendered{object: secret, secret: true})
 }
 
-// Manifests returns the objects in the order in which they were rendered, without owners: those get them in the cluster.
-// Unless secrets are to be shown, values of imported Secrets are masked wherever they occur, and so are the states of
-// templates and the kubeconfigs of Targets.
+// Manifests returns the objects in the order in which they were rendered, without owners, which only exist in the cluster. Unless secrets
+// are shown, values of imported Secrets are masked wherever they occur, and so are the states of templates and the kubeconfigs of Targets.
 func (r *Result) Manifests(showSecrets bool) ([]map[string]any, error) {
 	var manifests []map[string]any
 	for _, object := range r.objects {
@@ -115,8 +114,7 @@ func (r *Result) maskEverywhere(manifest map[string]any) map[string]any {
 	return result
 }
 
-// mask hides secret values in the content of an object. The hash of a hidden content goes as well: it would let somebody
-// try values until one fits.
+// mask hides secret values in the content of an object. The hash of hidden content is also hidden: it would allow guessing values.
 func (r *Result) mask(manifest map[string]any, all bool) {
 	found := false
 	for _, field := range []string{"spec", "data", "stringData"} {
@@ -168,7 +166,7 @@ func Write(w io.Writer, format string, manifests []map[string]any) error {
 	return err
 }
 
-// WriteJSON writes a value for people and programs: indented, and with < and > as they are.
+// WriteJSON writes a value as JSON: indented, and with < and > unescaped.
 func WriteJSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")

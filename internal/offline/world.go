@@ -14,7 +14,7 @@ import (
 	"espalier.dev/internal/dataflow"
 )
 
-// world is what a cluster would hold. Later objects of the same name replace earlier ones.
+// world is what a cluster would contain. Later objects of the same name replace earlier ones.
 type world struct {
 	dataObjects map[objectKey]*lsv1alpha1.DataObject
 	targets     map[objectKey]*lsv1alpha1.Target
@@ -32,10 +32,10 @@ func newWorld(m *Manifests) *world {
 	return w
 }
 
-// named is the key in maps that hold objects of one kind.
+// named returns the key in maps that hold objects of one kind.
 func named(namespace, name string) objectKey { return objectKey{namespace: namespace, name: name} }
 
-// secretContent is what the API server makes of a Secret: stringData goes over data.
+// secretContent returns the content that the API server stores for a Secret: stringData overrides data.
 func secretContent(secret *corev1.Secret) map[string][]byte {
 	content := maps.Clone(secret.Data)
 	if content == nil {
@@ -57,7 +57,7 @@ func (w *world) add(objects dataflow.Objects) {
 	}
 }
 
-// facts looks up what the imports of an installation mean.
+// facts looks up the imports of an installation.
 func (w *world) facts(scope dataflow.Scope, imports lsv1alpha1.InstallationImports) dataflow.Facts {
 	needs := dataflow.NeedsOf(scope, imports)
 	facts := dataflow.Facts{

@@ -10,12 +10,12 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// runStarted tells that another run has begun, if one has.
+// runStarted reports, as news, that another run has started, if one has.
 func runStarted(before, run *pipelines.Run) []News {
 	if run == nil || before != nil && before.Revision == run.Revision {
 		return nil
 	}
-	message := fmt.Sprintf("run %d begins: the first environment has settled on revision %s", run.Number, run.Revision)
+	message := fmt.Sprintf("run %d started: the first environment has settled on revision %s", run.Number, run.Revision)
 	if before != nil && before.CompletionTime == nil {
 		message += fmt.Sprintf("; run %d of revision %s is superseded after %s", before.Number, before.Revision,
 			run.StartTime.Sub(before.StartTime.Time))
@@ -23,17 +23,17 @@ func runStarted(before, run *pipelines.Run) []News {
 	return []News{{Reason: "RunStarted", Message: shorten(message, maxMessage)}}
 }
 
-// runCompleted tells that the run has come to its end, if it has now.
+// runCompleted reports, as news, that the run has just completed, if it has.
 func runCompleted(before, run *pipelines.Run) []News {
 	if run == nil || run.CompletionTime == nil || before != nil && before.Number == run.Number && before.CompletionTime != nil {
 		return nil
 	}
-	return []News{{Reason: NewsRunCompleted, Message: fmt.Sprintf("run %d: revision %s is healthy in all environments, %s after it had begun",
+	return []News{{Reason: NewsRunCompleted, Message: fmt.Sprintf("run %d: revision %s is healthy in all environments, %s after the start",
 		run.Number, run.Revision, run.CompletionTime.Sub(run.StartTime.Time))}}
 }
 
-// settle records which revision an environment has settled on, and what that means for its promotion: it has arrived, or the environment
-// has gone back from it.
+// settle records the revision that an environment has settled on, and what that means for its promotion: it has arrived, or the environment
+// has been rolled back from it.
 func settle(f facts, s step, r record) record {
 	if s.index > 0 && !f.blind {
 		if hasLeft(f, s, r) {
@@ -47,7 +47,7 @@ func settle(f facts, s step, r record) record {
 	return r
 }
 
-// hasLeft reports whether an environment had arrived at the revision of the current run, and is not there any more.
+// hasLeft reports whether an environment had arrived at the revision of the current run, and none of its targets runs it any more.
 func hasLeft(f facts, s step, r record) bool {
 	if s.revision == "" || !s.left(s.revision) {
 		return false
@@ -59,9 +59,9 @@ func hasLeft(f facts, s step, r record) bool {
 	return arrived && !outstanding(f.Attempts, r)
 }
 
-// rollBack records that an environment went back, so that the revision is not brought again at once.
+// rollBack records that an environment was rolled back, so that the revision is not promoted again at once.
 func rollBack(f facts, s step, r record) record {
-	why := "the environment went back from the revision after it had arrived: " + s.laggards(s.revision)
+	why := "the environment was rolled back from the revision after its arrival: " + s.laggards(s.revision)
 	if isFor(r.Promotion, s.revision, s.run) {
 		return breakOff(r.move(pipelines.PromotionRolledBack, why, f.now), "RolledBack", why)
 	}
@@ -77,14 +77,14 @@ func rollBack(f facts, s step, r record) record {
 	return breakOff(r.replace(p, why, f.now), "RolledBack", why)
 }
 
-// breakOff records why a promotion is not where it should be.
+// breakOff records why a promotion has not arrived, or did not stay.
 func breakOff(r record, reason, why string) record {
 	return r.edit(func(p *pipelines.PromotionStatus) {
 		p.Error = &pipelines.PromotionError{Reason: reason, Message: shorten(why, maxMessage)}
 	})
 }
 
-// arrive completes the promotion of a revision that all targets of the environment are healthy at.
+// arrive completes the promotion of a revision once all targets of the environment are healthy at it.
 func arrive(f facts, r record, revision string) record {
 	p := r.Promotion
 	if p == nil || p.Revision != revision {
@@ -94,7 +94,7 @@ func arrive(f facts, r record, revision string) record {
 	case pipelines.PromotionComplete, pipelines.PromotionSuperseded:
 		return r
 	case pipelines.PromotionCreated:
-		// Whoever looks at pull requests may be later than whoever deploys: it has probably been merged.
+		// The pull request has probably been merged: its state is polled, and may be known later than the state of the targets.
 		return r
 	case pipelines.PromotionAttempting:
 		if isRunning(f.Attempts, r) {
@@ -112,7 +112,7 @@ func arrive(f facts, r record, revision string) record {
 	return r.move(pipelines.PromotionComplete, why, f.now)
 }
 
-// watchArrival calls a promotion stalled that was handed over and does not arrive.
+// watchArrival marks a promotion as stalled if it was handed over and has not arrived in time, or was rolled back.
 func watchArrival(f facts, s step, r record) record {
 	p := r.Promotion
 	if s.index == 0 || p == nil || p.State != pipelines.PromotionSucceeded || s.view.revision() == p.Revision {
@@ -124,7 +124,7 @@ func watchArrival(f facts, s step, r record) record {
 	case s.wentBack(p.Revision), s.tried(p.Revision) && late:
 		reason, why = "RolledBack", "the revision was deployed and rolled back: "+s.laggards(p.Revision)
 	case late:
-		reason, why = "NotArrived", fmt.Sprintf("the revision has not arrived for %s: %s", rolloutDeadline(f.Observed), s.laggards(p.Revision))
+		reason, why = "NotArrived", fmt.Sprintf("the revision has not arrived after %s: %s", rolloutDeadline(f.Observed), s.laggards(p.Revision))
 	default:
 		return r
 	}
@@ -138,7 +138,7 @@ func rolloutDeadline(o Observed) time.Duration {
 	return DefaultRolloutDeadline
 }
 
-// deadline is when a promotion that was handed over must have arrived.
+// deadline returns the time by which a promotion that was handed over must have arrived.
 func deadline(o Observed, p *pipelines.PromotionStatus) time.Time {
 	since := p.StartTime
 	if p.StateTransitionTime != nil {

@@ -5,7 +5,7 @@ package pipeline
 
 import "testing"
 
-// BenchmarkDecideUnchanged is what an event costs that changes nothing: a pipeline with three environments that waits for a merge.
+// BenchmarkDecideUnchanged measures an event that changes nothing: a pipeline with three environments waits for a merge.
 func BenchmarkDecideUnchanged(b *testing.B) {
 	s := newScene(b, pullRequests(), []Target{at("2")}, []Target{at("1"), at("1")}, []Target{at("1")})
 	s.look()

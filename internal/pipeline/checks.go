@@ -11,8 +11,8 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// checksOf are the checks to record of a pull request: those of its head commit, as long as it is open. What is not known now, after a
-// restart for example, is kept. Nothing is decided by them.
+// checksOf returns the checks to record for a pull request: those of its head commit, as long as it is open. If they are unknown now, for
+// example after a restart, the recorded ones are kept. No decision depends on them.
 func checksOf(status pipelines.PullRequestStatus, request PullRequest) *pipelines.PullRequestChecks {
 	before, now := status.Checks, request.Checks
 	if before != nil && before.Commit != status.HeadCommit {
@@ -31,8 +31,8 @@ func checksOf(status pipelines.PullRequestStatus, request PullRequest) *pipeline
 	return now.DeepCopy()
 }
 
-// worthTelling reports whether other checks are written. While some are running, they change all the time: then what they come to, and a
-// quarter more or less of them, is enough.
+// worthTelling reports whether the checks have changed enough to be written. Running checks change all the time: until they finish, only a
+// new overall state, or progress by a quarter, is written.
 func worthTelling(before, now pipelines.PullRequestChecks) bool {
 	if now.Running == 0 || before.Running == 0 {
 		return !reflect.DeepEqual(before, now)
@@ -43,14 +43,14 @@ func worthTelling(before, now pipelines.PullRequestChecks) bool {
 		far(before.Total, now.Total) || far(before.Passed, now.Passed) || far(before.Failed, now.Failed)
 }
 
-// checksInWords says how the checks of a pull request are doing; nothing if there are none.
+// checksInWords summarizes the checks of a pull request; empty if it has none.
 func checksInWords(request *pipelines.PullRequestStatus) string {
 	if request == nil || request.Checks == nil {
 		return ""
 	}
 	switch c := request.Checks; c.State {
 	case pipelines.ChecksFailed:
-		words := "its checks have failed"
+		words := "its checks failed"
 		if len(c.FailedNames) > 0 {
 			words += ": " + strings.Join(c.FailedNames, ", ")
 		}
@@ -61,7 +61,7 @@ func checksInWords(request *pipelines.PullRequestStatus) string {
 	case pipelines.ChecksRunning:
 		return "its checks are running"
 	case pipelines.ChecksPassed:
-		return "its checks have passed"
+		return "its checks passed"
 	}
 	return ""
 }

@@ -13,7 +13,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// checks of a commit, of which so many have passed, failed and are running.
+// checks returns the checks of a commit, with the given numbers of passed, failed and running ones.
 func checks(commit string, passed, failed, running int32) *pipelines.PullRequestChecks {
 	c := &pipelines.PullRequestChecks{
 		Commit: commit, URL: "https://git.example/checks", Total: passed + failed + running, Passed: passed, Failed: failed, Running: running,
@@ -32,7 +32,7 @@ func checks(commit string, passed, failed, running int32) *pipelines.PullRequest
 	return c
 }
 
-// proposed is a pipeline that waits for its pull request to be merged.
+// proposed returns a pipeline that waits for its pull request to be merged.
 func proposed(t *testing.T) *scene {
 	s := newScene(t, pullRequests(), []Target{at("2")}, []Target{at("1")})
 	s.look()
@@ -41,7 +41,7 @@ func proposed(t *testing.T) *scene {
 	return s
 }
 
-// checked has the open pull request be seen with checks.
+// checked reports the open pull request with these checks.
 func (s *scene) checked(commit string, c *pipelines.PullRequestChecks) *scene {
 	s.saw("b", pipelines.PullRequestOpen)
 	s.PullRequests[0].HeadCommit, s.PullRequests[0].Checks = commit, c
@@ -53,11 +53,11 @@ func (s *scene) checked(commit string, c *pipelines.PullRequestChecks) *scene {
 func TestPIP22_ChecksAreToldAndDecideNothing(t *testing.T) {
 	s := proposed(t)
 	for words, c := range map[string]*pipelines.PullRequestChecks{
-		"; its checks are running":                         checks("head", 1, 0, 2),
-		"; its checks have passed":                         checks("head", 3, 0, 0),
-		"; its checks have failed: build":                  checks("head", 2, 1, 0),
-		"; its checks have failed: build, lint":            checks("head", 0, 2, 1),
-		"; its checks have failed: build, lint and 3 more": checks("head", 0, 5, 1),
+		"; its checks are running":                    checks("head", 1, 0, 2),
+		"; its checks passed":                         checks("head", 3, 0, 0),
+		"; its checks failed: build":                  checks("head", 2, 1, 0),
+		"; its checks failed: build, lint":            checks("head", 0, 2, 1),
+		"; its checks failed: build, lint and 3 more": checks("head", 0, 5, 1),
 	} {
 		s.checked("head", c)
 		if effects := s.look(); len(effects) > 0 {
@@ -68,7 +68,7 @@ func TestPIP22_ChecksAreToldAndDecideNothing(t *testing.T) {
 			t.Errorf("the status (-want +got):\n%s", diff)
 		}
 		s.wantHolds("b:WaitingForMerge")
-		if got := s.Status.Holds[0].Message; !strings.HasSuffix(got, "/pulls/1"+words) {
+		if got := s.Status.Holds[0].Message; !strings.HasSuffix(got, "/pulls/1 must be merged"+words) {
 			t.Errorf("the hold says %q, want %q", got, words)
 		}
 		if lines := Why(Recall(s.asObject(), s.Now)); !strings.HasSuffix(lines[1].Message, words) {
@@ -102,7 +102,7 @@ func TestPIP22_OnlyChecksOfTheHeadAreTold(t *testing.T) {
 	}
 }
 
-// Hundreds of checks that pass one after the other do not cost as many writes.
+// Hundreds of checks that pass one after another must not cost as many writes.
 func TestPIP22_ChecksThatRunAreWrittenNowAndThen(t *testing.T) {
 	s, written := proposed(t), 0
 	before := ""
@@ -139,7 +139,7 @@ func TestPIP22_ChecksThatRunAreWrittenNowAndThen(t *testing.T) {
 	}
 }
 
-// What is given up takes no checks along: neither into the history nor into the withdrawal.
+// A promotion that is given up does not take its checks along, neither into the history nor into the withdrawal.
 func TestPIP22_ChecksEndWithTheirPromotion(t *testing.T) {
 	s := proposed(t).checked("head", checks("head", 0, 1, 0))
 	s.set(0, at("3")).look()

@@ -13,22 +13,22 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// reasonPromoting is a reason of conditions, beside those of the API and those of holds.
+// reasonPromoting is a reason of conditions, in addition to those of the API and of holds.
 const reasonPromoting = "Promoting"
 
-// stuck holds end only if somebody does something about them.
+// stuck holds end only if a user acts.
 var stuck = map[pipelines.HoldReason]bool{
 	pipelines.HoldFailed: true, pipelines.HoldAbandoned: true, pipelines.HoldRejected: true, pipelines.HoldRolledBack: true,
 	pipelines.HoldStalled: true, pipelines.HoldInvalid: true,
 }
 
-// idle holds are how the pipeline is meant to be.
+// idle holds are part of the intended configuration.
 var idle = map[pipelines.HoldReason]bool{pipelines.HoldNoStrategy: true, pipelines.HoldNoTargets: true}
 
-// told is what a condition says; nil if it is not there.
+// told is the content of a condition; nil if the condition is absent.
 type told struct{ reason, message string }
 
-// condition says something, or is not to be there.
+// condition returns a condition that is True, or one without a status, which removes it.
 func condition(kind string, t *told) metav1.Condition {
 	if t == nil {
 		return metav1.Condition{Type: kind}
@@ -36,7 +36,7 @@ func condition(kind string, t *told) metav1.Condition {
 	return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: t.reason, Message: t.message}
 }
 
-// conditions are those that were there, with some of them set or taken away.
+// conditions returns the previous conditions with some of them set or removed.
 func conditions(f facts, changes ...metav1.Condition) []metav1.Condition {
 	all := slices.Clone(f.Status.Conditions)
 	for _, c := range changes {
@@ -50,7 +50,7 @@ func conditions(f facts, changes ...metav1.Condition) []metav1.Condition {
 	return all
 }
 
-// readiness says whether all targets can be read, and whether nothing has come to a bad end.
+// readiness returns the condition Ready: whether all targets can be read and no hold is stuck.
 func readiness(views []view, holds []pipelines.Hold) metav1.Condition {
 	c := metav1.Condition{
 		Type:    pipelines.ConditionReady,
@@ -77,7 +77,7 @@ func readiness(views []view, holds []pipelines.Hold) metav1.Condition {
 	return c
 }
 
-// toldOf is what a condition says of a hold.
+// toldOf returns what a condition says about a hold.
 func toldOf(hold pipelines.Hold) *told {
 	t := &told{string(hold.Reason), hold.Message}
 	if hold.Environment != "" {
@@ -86,7 +86,7 @@ func toldOf(hold pipelines.Hold) *told {
 	return t
 }
 
-// pending says why the first environment has not settled.
+// pending returns why the first environment has not settled; nil if it has.
 func pending(steps []step) *told {
 	if len(steps) == 0 || steps[0].verdict != verdictUnsettled {
 		return nil
@@ -95,7 +95,7 @@ func pending(steps []step) *told {
 	return &told{pipelines.ReasonEnvironmentNotReady, shorten(fmt.Sprintf("environment %s: %s", steps[0].name(), g.message), maxMessage)}
 }
 
-// progress is what is going on, or that nothing is until somebody acts.
+// progress is what is under way, or that nothing is until a user acts.
 type progress struct{ moving, halted *told }
 
 func progressOf(f facts, closed []barrier, l ledger, holds []pipelines.Hold) progress {
@@ -103,7 +103,7 @@ func progressOf(f facts, closed []barrier, l ledger, holds []pipelines.Hold) pro
 		p := l.of(s.name()).Promotion
 		if s.index > 0 && p != nil && p.State == pipelines.PromotionAttempting && len(closed[s.index].stops) == 0 {
 			return progress{
-				moving: &told{reasonPromoting, fmt.Sprintf("revision %s is promoted to environment %s, attempt %d", p.Revision, s.name(), p.Attempts)},
+				moving: &told{reasonPromoting, fmt.Sprintf("promoting revision %s to environment %s, attempt %d", p.Revision, s.name(), p.Attempts)},
 			}
 		}
 	}

@@ -24,35 +24,34 @@ const (
 	ReasonDeleting  = "Deleting"
 )
 
-// Decide says what to do next. It is total. What has changed is recorded first; what is to be done follows from the record,
-// once it is stored.
+// Decide returns what to do next. It is total. Changes are recorded first; the effects follow from the record once it is stored.
 func Decide(o Observed) Decision {
 	if starting(o) && !o.Deleted {
 		return Decision{
 			Wait:         true,
 			RequeueAfter: startingRecheck,
-			Why:          decision.Reason{Code: ReasonStarting, Message: "not all targets and repositories have been looked at yet"},
+			Why:          decision.Reason{Code: ReasonStarting, Message: "still checking targets and repositories"},
 		}
 	}
 	if o.Deleted && !o.Finalizer {
-		return Decision{Wait: true, Why: decision.Reason{Code: ReasonDeleting, Message: "it is being deleted"}}
+		return Decision{Wait: true, Why: decision.Reason{Code: ReasonDeleting, Message: "being deleted"}}
 	}
 	next := advance(o)
 	if changed(o.Status, next.status) {
-		return Decision{Why: decision.Reason{Code: ReasonRecording, Message: "what has changed is recorded"}}
+		return Decision{Why: decision.Reason{Code: ReasonRecording, Message: "recording changes"}}
 	}
 	var do []Effect
 	if len(o.News) > 0 {
 		do = append(do, Announce{News: o.News})
 	}
 	if do = append(do, effects(next)...); len(do) > 0 {
-		return Decision{Do: do, SaveFirst: true, Why: decision.Reason{Code: ReasonActing, Message: "what was recorded is carried out"}}
+		return Decision{Do: do, SaveFirst: true, Why: decision.Reason{Code: ReasonActing, Message: "carrying out what was recorded"}}
 	}
 	return Decision{Wait: true, RequeueAfter: recheck(next), Why: why(next)}
 }
 
-// Settle writes what a decision has come to into the status of a pipeline, and returns the facts as they are then. An error
-// leaves the status as it is: attempts have their own place for theirs, and everything else is repeated.
+// Settle writes the result of a decision into the status of a pipeline, and returns the facts as they are then. An error does not change
+// the status: attempts record their own errors, and everything else is repeated.
 func Settle(p *pipelines.Pipeline, o Observed, d Decision, err error) Observed {
 	switch {
 	case err != nil:
@@ -66,7 +65,7 @@ func Settle(p *pipelines.Pipeline, o Observed, d Decision, err error) Observed {
 	return o
 }
 
-// outcome is what the facts come to: the status as it has to be, and what has led to it.
+// outcome is what follows from the facts: the status that must be stored, and what led to it.
 type outcome struct {
 	facts  facts
 	closed []barrier
@@ -75,8 +74,8 @@ type outcome struct {
 	status   pipelines.PipelineStatus
 }
 
-// advance computes what the status has to be, as the facts are. It is total, and what it returns for facts with that status is
-// the same status again. No stage changes what it was given.
+// advance computes the status that follows from the facts. It is total, and idempotent: for facts with the returned status it returns the
+// same status. No stage changes its input.
 func advance(o Observed) outcome {
 	f := survey(o)
 	if o.Deleted {
@@ -90,7 +89,7 @@ func advance(o Observed) outcome {
 	return conclude(f, closed, begun, requests)
 }
 
-// conclude puts the status together.
+// conclude assembles the status.
 func conclude(f facts, closed []barrier, l ledger, requests []pipelines.RequestStatus) outcome {
 	next := outcome{facts: f, closed: closed, ledger: l, status: f.Status}
 	status := &next.status
@@ -108,20 +107,20 @@ func conclude(f facts, closed []barrier, l ledger, requests []pipelines.RequestS
 	return next
 }
 
-// changed reports whether a status differs from the recorded one. Most of the time it does not, to the bit, and the cheaper
-// comparison settles it; the other one knows that times are the same in all zones.
+// changed reports whether a status differs from the recorded one. Usually they are identical, and the cheap comparison suffices; the
+// expensive one treats equal times in different zones as equal.
 func changed(before, after pipelines.PipelineStatus) bool {
 	return !reflect.DeepEqual(before, after) && !equality.Semantic.DeepEqual(before, after)
 }
 
-// why says what the pipeline waits for.
+// why returns what the pipeline waits for.
 func why(next outcome) decision.Reason {
 	holds := next.status.Holds
 	switch {
 	case next.facts.Deleted && len(holds) > 0:
 		return decision.Reason{Code: ReasonDeleting, Message: holds[0].Message}
 	case next.facts.Deleted:
-		return decision.Reason{Code: ReasonDeleting, Message: "it is being deleted"}
+		return decision.Reason{Code: ReasonDeleting, Message: "being deleted"}
 	case next.progress.moving != nil:
 		return decision.Reason{Code: next.progress.moving.reason, Message: next.progress.moving.message}
 	case next.progress.halted != nil:
@@ -132,21 +131,21 @@ func why(next outcome) decision.Reason {
 	return decision.Reason{Code: ReasonCurrent, Message: "the revision is in all environments"}
 }
 
-// Bounds of when a pipeline is looked at again without being woken.
+// Bounds of the interval after which a pipeline is checked without being woken.
 const (
 	startingRecheck = 10 * time.Second
 	safetyRecheck   = 30 * time.Minute
 	soonest         = time.Second
 )
 
-// recheck is when something can change only because time goes by, or else when the safety net is due. The net is spread, so that
-// many pipelines do not come at once.
+// recheck returns when to check again: at the next time that can change something, or else when the safety net is due. The net is spread,
+// so that many pipelines are not checked at once.
 func recheck(next outcome) time.Duration {
 	o := next.facts.Observed
 	sum, _ := hex.DecodeString(digest("recheck", o.Namespace, o.Name)[:4])
 	soon := safetyRecheck - time.Duration(binary.BigEndian.Uint16(sum))*safetyRecheck/4/(1<<16)
 	for _, at := range times(next) {
-		// A time that is over has had its effect, or something else is waited for.
+		// A time in the past has had its effect, or the pipeline waits for something else.
 		if wait := at.Sub(o.Now); wait > 0 {
 			soon = min(soon, max(soonest, wait))
 		}
@@ -154,7 +153,7 @@ func recheck(next outcome) time.Duration {
 	return soon
 }
 
-// times are when something changes by itself.
+// times returns when something changes by itself.
 func times(next outcome) []time.Time {
 	var times []time.Time
 	for _, hold := range next.status.Holds {
@@ -173,7 +172,7 @@ func times(next outcome) []time.Time {
 	return times
 }
 
-// timesOf are when a promotion changes by itself, whatever the environment is held by.
+// timesOf returns when a promotion changes by itself, whatever holds the environment.
 func timesOf(o Observed, p *pipelines.PromotionStatus) []time.Time {
 	switch p.State {
 	case pipelines.PromotionSucceeded:

@@ -9,8 +9,8 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// retire computes the status of a pipeline that is being deleted: what it still waits for, and which pull requests stay. Nothing of what
-// it waited for before is true any more.
+// retire computes the status of a pipeline that is being deleted: what it still waits for, and which pull requests stay open. Its earlier
+// holds no longer apply.
 func retire(f facts) outcome {
 	l, requests := answer(f, takeIn(f, openLedger(f)))
 	waits := withdrawals(l, nil)
@@ -26,14 +26,14 @@ func retire(f facts) outcome {
 	var going *told
 	if waiting {
 		first := next.status.Holds[0]
-		going = &told{ReasonDeleting, shorten("before the pipeline goes: environment "+first.Environment+": "+first.Message, maxMessage)}
+		going = &told{ReasonDeleting, shorten("waiting before the deletion: environment "+first.Environment+": "+first.Message, maxMessage)}
 	}
 	next.status.Conditions = conditions(f, condition(pipelines.ConditionPromotionPending, nil),
 		condition(pipelines.ConditionStalled, nil), condition(pipelines.ConditionReconciling, going))
 	return next
 }
 
-// leftOpen are the promotions of an environment whose pull requests could not be closed.
+// leftOpen returns the promotions of an environment whose pull requests could not be closed.
 func leftOpen(e pipelines.EnvironmentStatus) []pipelines.PromotionStatus {
 	all := slices.Clone(e.History)
 	if e.Promotion != nil {

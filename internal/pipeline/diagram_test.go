@@ -23,14 +23,14 @@ var update = flag.Bool("update", false, "write the diagrams and tables into the 
 
 const page = "../../docs/pipelines.md"
 
-// stateOrder is the order in which a promotion usually goes through its states.
+// stateOrder is the usual order of a promotion's states.
 var stateOrder = []lsv1alpha1.Phase{
 	"Unapproved", "Unattempted", "Attempting", "Created", "Succeeded", "Complete", "Failed", "Abandoned", "Rejected", "Stalled", "RolledBack", "Superseded",
 }
 
-// The diagrams in the documentation are what happens in all small worlds, and what people can ask for. They leave out what the
-// page says in words, because it holds for all states: a promotion that is not over is superseded by another revision, and
-// complete when the revision arrives by itself.
+// The diagrams in the documentation show what happens in all small worlds, and what people can request. They omit what the page says in
+// words, because it holds for all states: an unfinished promotion is superseded by another revision, and completes when the revision
+// arrives by itself.
 func TestTheDiagramsShowWhatIsDecided(t *testing.T) {
 	for title, test := range map[string]struct {
 		promotion *pipelines.Promotion
@@ -63,7 +63,7 @@ type arrow struct {
 	label    string
 }
 
-// draw draws the arrows that begin at states which can be reached.
+// draw draws the arrows that start at reachable states.
 func draw(d *diagram.Diagram, all map[arrow]bool) {
 	reached := map[pipelines.PromotionState]bool{"": true}
 	for range promotionStates {
@@ -78,7 +78,7 @@ func draw(d *diagram.Diagram, all map[arrow]bool) {
 	}
 }
 
-// arrows are the transitions of promotions in small worlds, and on request.
+// arrows returns the transitions of promotions in small worlds, and on request.
 func arrows(t *testing.T, promotion *pipelines.Promotion) map[arrow]bool {
 	all := map[arrow]bool{}
 	note := func(s *scene, label string) {
@@ -115,11 +115,11 @@ func arrows(t *testing.T, promotion *pipelines.Promotion) map[arrow]bool {
 	return all
 }
 
-// The table of holds in the documentation has all of them, with what the command line and the user interface advise.
+// The table of holds in the documentation lists all of them, with the advice of the command line and the user interface.
 func TestTheTableOfHoldsIsComplete(t *testing.T) {
 	begin, end := "<!-- generated: holds -->\n", "<!-- end -->\n"
 	var table strings.Builder
-	table.WriteString("| Reason | What ends it | Ends by itself |\n|---|---|---|\n")
+	table.WriteString("| Reason | What ends it | Ends automatically |\n|---|---|---|\n")
 	for _, reason := range holdOrder {
 		itself := "yes"
 		switch {

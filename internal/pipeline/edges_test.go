@@ -71,7 +71,7 @@ func TestHelmRemediationIsToldAndNotPromotedAgain(t *testing.T) {
 	s.wantState("b", pipelines.PromotionComplete)
 }
 
-// Not every kind says that it has failed for good. Then it takes until the deadline.
+// Not every kind reports that it has failed for good. Then only the deadline reveals it.
 func TestHelmRemediationThatIsNotSaidIsToldAtTheDeadline(t *testing.T) {
 	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
 	s.look()
@@ -152,7 +152,7 @@ func TestEnvironmentThatBecomesTheFirst(t *testing.T) {
 	}
 }
 
-// As long as other pull requests will be opened in the repository, the old one has to be closed first, however long that takes.
+// As long as other pull requests will be opened in the repository, the old one must be closed first, however long that takes.
 func TestOldPullRequestIsClosedBeforeANewOneHoweverLongItTakes(t *testing.T) {
 	s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
 	s.look()
@@ -205,7 +205,7 @@ func TestManualThatIsSwitchedOnAndOff(t *testing.T) {
 	s.wantPromotions("b:1")
 }
 
-// An attempt that is cut off after it has reached some of the targets is made again, although the revision is rolling out there.
+// An attempt that was cut off after reaching some of the targets is repeated, although the revision is rolling out there.
 func TestPIP24_AnAttemptThatWasCutOffReachesAllTargets(t *testing.T) {
 	for name, cutOff := range map[string]func(*scene){
 		"by a crash":     func(s *scene) { clear(s.Attempts) },
@@ -231,7 +231,7 @@ func TestPIP24_AnAttemptThatWasCutOffReachesAllTargets(t *testing.T) {
 	})
 }
 
-// An attempt to withdraw that is cut off after it has closed the pull request has left the branch.
+// An attempt to withdraw that was cut off after closing the pull request has left the branch behind.
 func TestPIP22_AClosedPullRequestStillHasABranch(t *testing.T) {
 	withdrawing := func(t *testing.T) *scene {
 		s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})

@@ -14,47 +14,47 @@ import (
 // Phase is always empty: a pipeline has none.
 type Phase string
 
-// Effect is something to be done. Each can be repeated without harm. The status that leads to an effect is stored before it.
+// Effect is something to do. Every effect is idempotent. The status that leads to an effect is stored first.
 type Effect interface {
 	fmt.Stringer
 	effect()
 }
 
-// Decision is what to do next about a pipeline.
+// Decision is what to do next for a pipeline.
 type Decision = decision.Of[Phase, Effect]
 
 type (
 	// AddFinalizer keeps the pipeline until its pull requests are closed.
 	AddFinalizer struct{}
-	// RemoveFinalizer lets the pipeline go.
+	// RemoveFinalizer lets the API server delete the pipeline.
 	RemoveFinalizer struct{}
-	// RemoveRequest takes away the annotation of a request that was answered, if it still holds the request of that ID. The
-	// facts after it do not have the request.
+	// RemoveRequest removes the annotation of an answered request, if it still holds the request with that ID. The facts after it no longer
+	// contain the request.
 	RemoveRequest struct{ Annotation, ID string }
-	// Promote starts an attempt and does not wait for it. The facts after it have the attempt running.
+	// Promote starts an attempt and does not wait for it. In the facts after it, the attempt is running.
 	Promote struct {
 		ID AttemptID
-		// Revision is what is promoted, Value what is written for it.
+		// Revision is the revision to promote, Value the text to write for it.
 		Revision, Value string
 		Run             int64
-		// Branch is for pull requests.
+		// Branch is set for pull requests.
 		Branch    string
 		Downgrade bool
-		// Strategy is the one that counts; exactly one of its strategies is set.
+		// Strategy has exactly one of its strategies set.
 		Strategy pipelines.Strategy
 		Targets  []pipelines.Target
 	}
-	// Withdraw starts to close a pull request and does not wait for it. The facts after it have the attempt running.
+	// Withdraw starts to close a pull request and does not wait for it. In the facts after it, the attempt is running.
 	Withdraw struct {
 		ID       AttemptID
 		Revision string
 		Run      int64
-		// PullRequest says where it is. Without a number it is looked up by its branch.
+		// PullRequest identifies the pull request. Without a number, it is looked up by its branch.
 		PullRequest pipelines.PullRequestStatus
-		// Message says why, for the comment.
+		// Message is the reason, for the comment on the pull request.
 		Message string
 	}
-	// Announce tells what has happened: one Event each.
+	// Announce emits news, one Event each.
 	Announce struct{ News []News }
 )
 
@@ -65,7 +65,7 @@ func (Promote) effect()         {}
 func (Withdraw) effect()        {}
 func (Announce) effect()        {}
 
-// The words in which errors and people read of effects.
+// The names of effects in errors and messages.
 func (AddFinalizer) String() string    { return "add the finalizer" }
 func (RemoveFinalizer) String() string { return "remove the finalizer" }
 func (e RemoveRequest) String() string { return "remove annotation " + e.Annotation }
@@ -75,13 +75,13 @@ func (e Promote) String() string {
 func (e Withdraw) String() string {
 	return fmt.Sprintf("close the pull request for revision %s in environment %s", e.Revision, e.ID.Environment)
 }
-func (Announce) String() string { return "tell what has happened" }
+func (Announce) String() string { return "announce what happened" }
 
-// News is one transition, for people and for metrics.
+// News is one transition, for Events and metrics.
 type News struct {
-	// Warning is for what somebody should look at.
+	// Warning marks news that need attention.
 	Warning bool
-	// Reason is a CamelCase word: the state that a promotion has reached, or what has happened to a run or a request.
+	// Reason is a CamelCase word: the state that a promotion has reached, or what happened to a run or a request.
 	Reason string
 	// Message is a sentence.
 	Message string
@@ -94,7 +94,7 @@ type News struct {
 // NewsRunCompleted is the reason of the news that a revision has reached the last environment.
 const NewsRunCompleted = "RunCompleted"
 
-// effects are what follows from the status once it is stored. The finalizer is there before anything that it is for.
+// effects returns what follows from the status once it is stored. The finalizer is added before anything that needs it.
 func effects(next outcome) []Effect {
 	f := next.facts
 	var do []Effect
@@ -119,7 +119,7 @@ func effects(next outcome) []Effect {
 	return do
 }
 
-// removals take away the requests that were answered.
+// removals returns the effects that remove answered requests.
 func removals(requests []Request, answers []pipelines.RequestStatus) []Effect {
 	var do []Effect
 	for _, request := range requests {
@@ -130,7 +130,7 @@ func removals(requests []Request, answers []pipelines.RequestStatus) []Effect {
 	return do
 }
 
-// needsFinalizer reports whether there may be pull requests that are closed before the pipeline goes.
+// needsFinalizer reports whether there may be pull requests to close before the pipeline is gone.
 func needsFinalizer(next outcome) bool {
 	if next.facts.Deleted && next.facts.KeepPullRequests {
 		return false
@@ -154,7 +154,7 @@ func withdrawEffect(f facts, r record) Effect {
 	return Withdraw{ID: id, Revision: w.Revision, Run: w.Run, PullRequest: request, Message: w.Message}
 }
 
-// promoteEffect starts the attempt that is recorded and not known to be started, as long as the promotion is still needed.
+// promoteEffect starts the attempt that is recorded and not known to have started, as long as the promotion is still needed.
 func promoteEffect(f facts, s step, closed barrier, r record) Effect {
 	p := r.Promotion
 	if !isFor(p, s.revision, s.run) || !s.attemptable(p) || p.State != pipelines.PromotionAttempting {

@@ -11,8 +11,8 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// follow makes the promotions follow the revisions: those that have arrived are complete, those that are not to come any more are given
-// up, in all environments and not only in those that the new revision has reached, and those that are needed are recorded.
+// follow aligns promotions with revisions: it completes those that have arrived, gives up those whose revision is no longer wanted, in all
+// environments and not only in those that the new revision has reached, and records those that are needed.
 func follow(f facts, l ledger) ledger {
 	l = l.tell(runStarted(f.Status.Run, f.run)...)
 	l = l.along(f.steps, func(s step, r record) record { return settle(f, s, r) })
@@ -21,7 +21,7 @@ func follow(f facts, l ledger) ledger {
 	return l.along(f.steps, func(s step, r record) record { return open(f, s, r) })
 }
 
-// supersede gives up the promotion of a revision that is not to come any more.
+// supersede gives up the promotion of a revision that is no longer wanted.
 func supersede(f facts, s step, r record) record {
 	p := r.Promotion
 	if s.index == 0 || p == nil || s.revision == "" || isFor(p, s.revision, s.run) || !isLive(p.State) {
@@ -30,11 +30,11 @@ func supersede(f facts, s step, r record) record {
 	if f.pairwise() && (outstanding(f.Attempts, r) || !s.offered) {
 		return r
 	}
-	r, _ = giveUp(r, fmt.Sprintf("revision %s of run %d takes over", s.revision, s.run), f.now)
+	r, _ = giveUp(r, fmt.Sprintf("superseded by revision %s of run %d", s.revision, s.run), f.now)
 	return r
 }
 
-// open records the promotion that is needed.
+// open records a promotion if one is needed.
 func open(f facts, s step, r record) record {
 	if s.verdict != verdictNeeded {
 		return r
@@ -60,9 +60,9 @@ func open(f facts, s step, r record) record {
 func begin(f facts, s step, r record, retries int32) record {
 	p := newPromotion(f.Spec, s.spec, identity(f, s, retries), f.now)
 	p.Downgrade = s.runsHigher(s.revision)
-	why := "it is needed"
+	why := "needed"
 	if p.Downgrade {
-		why = "it is needed, and a downgrade"
+		why = "needed, and a downgrade"
 	}
 	return absorb(f, r.replace(p, why, f.now))
 }
@@ -71,8 +71,7 @@ func identity(f facts, s step, retries int32) Identity {
 	return f.identify(s.name(), pipelines.PromotionStatus{Revision: s.revision, Run: s.run, Retries: retries})
 }
 
-// rederive begins a promotion anew if it is to be done in another way than the one in which it was begun, and brings up to date
-// whether it needs approval.
+// rederive restarts a promotion if its strategy or repository has changed since it began, and updates whether it needs approval.
 func rederive(f facts, s step, r record) record {
 	p := r.Promotion
 	if !isFor(p, s.revision, s.run) {
@@ -93,7 +92,7 @@ func rederive(f facts, s step, r record) record {
 	return demandApproval(f, r, block)
 }
 
-// restart begins a promotion again whose strategy has changed. What was approved stays approved: it has not happened.
+// restart restarts a promotion whose strategy has changed. Its approvals remain valid, because the promotion has not happened.
 func restart(f facts, s step, r record, strategy pipelines.StrategyName) record {
 	p := r.Promotion
 	same := strategy == p.Strategy && strategy != ""
@@ -103,7 +102,7 @@ func restart(f facts, s step, r record, strategy pipelines.StrategyName) record 
 	if same || isRunning(f.Attempts, r) {
 		return r
 	}
-	r, given := giveUp(r, "the pipeline promotes in another way now", f.now)
+	r, given := giveUp(r, "the promotion strategy has changed", f.now)
 	if !given || strategy == "" {
 		return r
 	}
@@ -112,30 +111,30 @@ func restart(f facts, s step, r record, strategy pipelines.StrategyName) record 
 	})
 }
 
-// sameRepository compares all but the credentials, which may change at any time.
+// sameRepository compares everything but the credentials, which may change at any time.
 func sameRepository(a, b *pipelines.PullRequestStrategy) bool {
 	left, right := *a, *b
 	left.SecretRef, right.SecretRef = pipelines.LocalObjectReference{}, pipelines.LocalObjectReference{}
 	return reflect.DeepEqual(left, right)
 }
 
-// demandApproval makes a promotion wait for approval that has none and needs one, and lets go one that needs none any more.
+// demandApproval makes a promotion wait for an approval that it lacks, and lets it continue when it no longer needs one.
 func demandApproval(f facts, r record, block *pipelines.Promotion) record {
 	r = countAgain(r, block)
 	p := r.Promotion
 	manual := block != nil && block.Manual && !approved(p)
 	switch {
 	case p.State == pipelines.PromotionUnapproved && !manual:
-		return r.move(pipelines.PromotionUnattempted, "it may begin", f.now)
+		return r.move(pipelines.PromotionUnattempted, "no approval needed any more", f.now)
 	case !manual:
 	case p.State == pipelines.PromotionUnattempted || p.State == pipelines.PromotionFailed ||
 		p.State == pipelines.PromotionAttempting && f.Attempts[attemptOf(r.name, p)].State == "":
-		return r.move(pipelines.PromotionUnapproved, "it needs approval", f.now)
+		return r.move(pipelines.PromotionUnapproved, "needs approval", f.now)
 	}
 	return r
 }
 
-// countAgain approves a promotion that waits for more approvals than the pipeline demands now.
+// countAgain approves a promotion if its approvals are enough now, because the pipeline demands fewer than before.
 func countAgain(r record, block *pipelines.Promotion) record {
 	votes := VotesFor(block, r.Promotion)
 	if approved(r.Promotion) || r.Promotion.State != pipelines.PromotionUnapproved || len(votes.Given) == 0 || votes.Missing() > 0 {

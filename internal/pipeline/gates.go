@@ -9,27 +9,28 @@ import (
 	"time"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/run"
 )
 
-// gate is something that keeps a promotion from beginning.
+// gate keeps a promotion from starting.
 type gate struct {
 	reason  pipelines.HoldReason
 	message string
-	// until is when it opens by itself; zero if it does not, or if that is not known.
+	// until is when the gate opens by itself; zero if it does not, or if the time is unknown.
 	until time.Time
-	// whole says that it holds the pipeline and not one environment.
+	// whole reports whether the gate holds the pipeline and not one environment.
 	whole bool
 }
 
-// barrier is what keeps an environment from going on.
+// barrier is what keeps an environment from continuing.
 type barrier struct {
-	// stops also keep what has begun from being attempted again: somebody wants nothing to happen.
+	// stops also prevent further attempts of a promotion that has started: a user wants nothing to happen.
 	stops []gate
-	// gates, the stops among them, keep the promotion that is needed next from beginning. They are known as long as it has not begun.
+	// gates, including the stops, keep the next promotion from starting. They are known until it starts.
 	gates []gate
 }
 
-// barriers are what keeps each environment of the spec from going on. Requests of people have been answered before: they may open gates.
+// barriers returns the barrier of each environment of the spec. Requests must be answered before, since they may open gates.
 func barriers(f facts, l ledger) []barrier {
 	all := make([]barrier, len(f.steps))
 	for i, s := range f.steps {
@@ -47,7 +48,7 @@ func stops(o Observed, name string) []gate {
 	if o.Spec.Suspend {
 		closed = append(closed, gate{
 			reason: pipelines.HoldSuspended, whole: true,
-			message: "the pipeline is suspended: set spec.suspend to false to let it go on",
+			message: "the pipeline is " + run.Suspended(o.SuspendReason) + "; it continues after espalier resume pipeline/" + o.Name,
 		})
 	}
 	for _, hold := range o.UserHolds {
@@ -59,13 +60,13 @@ func stops(o Observed, name string) []gate {
 			message += " since " + hold.Time.UTC().Format(time.RFC3339)
 		}
 		closed = append(closed, gate{
-			reason: pipelines.HoldHeld, whole: hold.Environment == "", message: sentence(message+", until it is released", hold.Message),
+			reason: pipelines.HoldHeld, whole: hold.Environment == "", message: sentence(message+", until released", hold.Message),
 		})
 	}
 	return closed
 }
 
-// gates are those that keep a promotion from beginning, beside the stops.
+// gates returns what keeps a promotion from starting, in addition to the stops.
 func gates(f facts, s step, r, before record) []gate {
 	var closed []gate
 	if r.Withdrawal != nil {
@@ -84,7 +85,7 @@ func gates(f facts, s step, r, before record) []gate {
 func withdrawing(w *pipelines.Withdrawal) gate {
 	message := fmt.Sprintf("pull request %s for revision %s is being closed", nameOf(w.PullRequest), w.Revision)
 	if w.Error != nil {
-		message = sentence(message+fmt.Sprintf(", attempt %d has failed", failedAttempt(w)), w.Error.Message)
+		message = sentence(message+fmt.Sprintf(", attempt %d failed", failedAttempt(w)), w.Error.Message)
 	}
 	g := gate{reason: pipelines.HoldWithdrawing, message: message}
 	if w.NextAttemptTime != nil {
@@ -93,7 +94,7 @@ func withdrawing(w *pipelines.Withdrawal) gate {
 	return g
 }
 
-// failedAttempt is the number of the attempt that the error is from: while the next one is under way, that of the one before.
+// failedAttempt returns the number of the attempt that caused the error: the previous one while the next one is under way.
 func failedAttempt(w *pipelines.Withdrawal) int32 {
 	if w.NextAttemptTime == nil {
 		return w.Attempts - 1
@@ -101,20 +102,20 @@ func failedAttempt(w *pipelines.Withdrawal) int32 {
 	return w.Attempts
 }
 
-// lookingUp reports whether a pull request may exist that the pipeline has forgotten.
+// lookingUp reports whether a pull request may exist that is not recorded.
 func lookingUp(s step, r record) bool {
 	p := r.Promotion
 	return p.Strategy == pipelines.StrategyPullRequest && s.seen.ListingPending && p.Attempts == 0 && len(r.History) == 0
 }
 
-// unlisted says what is not known, and why.
+// unlisted says which pull requests are not known yet, and why.
 func unlisted(v view) string { return sentence(unlistedText(v.name()), v.seen.ListingProblem) }
 
 func unlistedText(environment string) string {
-	return "which pull requests of environment " + environment + " exist is not known yet"
+	return "still looking up the pull requests of environment " + environment
 }
 
-// soak is closed until the environment before has been healthy for long enough.
+// soak returns a gate until the previous environment has been healthy for long enough.
 func soak(source view, healthy *pipelines.EnvironmentHealth, revision string, now time.Time) []gate {
 	length, err := source.spec.MinHealthy.Parse()
 	if err != nil {
@@ -124,7 +125,7 @@ func soak(source view, healthy *pipelines.EnvironmentHealth, revision string, no
 		return nil
 	}
 	if healthy == nil || healthy.Revision != revision {
-		// The walk has found the environment healthy, so this cannot be. Were it so, waiting would be right.
+		// Unreachable: the walk has found the environment healthy. If it happens nevertheless, waiting is safe.
 		return []gate{{reason: pipelines.HoldSoaking, message: "environment " + source.name() + " is not healthy"}}
 	}
 	until := healthy.Since.Add(length)
@@ -132,14 +133,14 @@ func soak(source view, healthy *pipelines.EnvironmentHealth, revision string, no
 		return nil
 	}
 	return []gate{{reason: pipelines.HoldSoaking, until: until, message: fmt.Sprintf(
-		"environment %s must be healthy for %s, and is since %s",
+		"environment %s must be healthy for %s, and has been since %s",
 		source.name(),
 		source.spec.MinHealthy,
 		healthy.Since.UTC().Format(time.RFC3339),
 	)}}
 }
 
-// openWindow is closed when the windows of the environment say so.
+// openWindow returns a gate while the windows of the environment are closed.
 func openWindow(v view, now time.Time) []gate {
 	windows, err := readWindows(v.name(), v.spec.Windows)
 	if err != nil {
@@ -149,5 +150,5 @@ func openWindow(v view, now time.Time) []gate {
 	if opening.open {
 		return nil
 	}
-	return []gate{{reason: pipelines.HoldOutsideWindow, until: opening.until, message: "it is " + opening.because}}
+	return []gate{{reason: pipelines.HoldOutsideWindow, until: opening.until, message: opening.because}}
 }

@@ -16,6 +16,11 @@ func TestPIP28_SuspensionHoldsPromotions(t *testing.T) {
 	s.Spec.Suspend = true
 	s.wantPromotions()
 	s.wantHolds(":Suspended")
+	s.SuspendReason = "by jo: audit"
+	s.look()
+	if told := s.Status.Holds[0].Message; !strings.HasPrefix(told, "the pipeline is suspended by jo: audit; it continues after espalier resume pipeline/") {
+		t.Errorf("the hold says %q", told)
+	}
 	since := s.Status.Holds[0].Since
 	s.pass(time.Hour).wantPromotions()
 	if !s.Status.Holds[0].Since.Equal(&since) {
@@ -56,7 +61,7 @@ func TestPIP28_SoakTimeIsCountedFromTheLastBreak(t *testing.T) {
 	s.pass(29 * time.Minute).wantPromotions()
 	s.pass(time.Minute).wantPromotions("b:1")
 
-	// A break that was too short to be seen is betrayed by the time that the target gives.
+	// The time that the target reports reveals an outage that was too short to be observed.
 	s = newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
 	s.Spec.Environments[0].MinHealthy = "30m"
 	s.look()
@@ -185,7 +190,7 @@ func TestSpecThatCannotBeUnderstood(t *testing.T) {
 		},
 		"duration": {change: func(s *scene) {
 			s.Spec.Environments[1].Windows = []pipelines.Window{{Schedule: "0 9 * * *", Duration: "0s"}}
-		}, says: "longer than nothing"},
+		}, says: "must be positive"},
 		"time zone": {change: func(s *scene) {
 			s.Spec.Environments[1].Windows = []pipelines.Window{{Schedule: "0 9 * * *", Duration: "1h", TimeZone: "Mars/Olympus"}}
 		}, says: "Mars/Olympus"},
@@ -209,7 +214,7 @@ func TestHoldsOfPeople(t *testing.T) {
 	s.finish(done).set(1, at("1"))
 	s.wantPromotions()
 	s.wantHolds("c:Held")
-	if message := s.Status.Holds[0].Message; message != "held by kim since 2026-03-02T12:00:00Z, until it is released: audit" {
+	if message := s.Status.Holds[0].Message; message != "held by kim since 2026-03-02T12:00:00Z, until released: audit" {
 		t.Errorf("the hold says %q", message)
 	}
 	s.UserHolds = []UserHold{{}}
@@ -229,7 +234,7 @@ func TestFirstPullRequestOfAnEnvironmentWaitsForTheListing(t *testing.T) {
 	s.wantPromotions("b:1")
 }
 
-// A pipeline that has lost its status numbers its run by the pull requests of the one before.
+// A pipeline that has lost its status takes the number of its run from the pull requests of the previous one.
 func TestRunIsNotNumberedBeforePullRequestsAreListed(t *testing.T) {
 	s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
 	s.Environments[1].ListingPending = true
@@ -237,7 +242,7 @@ func TestRunIsNotNumberedBeforePullRequestsAreListed(t *testing.T) {
 	if s.Status.Run != nil || len(s.Status.Environments) > 0 {
 		t.Fatalf("concluded too early: %+v", s.Status)
 	}
-	// That it does not work for now is told, and still nothing is concluded.
+	// The failure is reported, and still nothing is concluded.
 	s.Environments[1].ListingProblem = "the server fails"
 	s.wantPromotions()
 	s.wantHolds("b:LookingUp")

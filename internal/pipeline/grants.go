@@ -18,12 +18,12 @@ import (
 
 const pipelineKind = "Pipeline"
 
-// Reference is a reference of a pipeline to an object in another namespace of the management cluster. It holds only if that namespace
-// permits it. References within a namespace need no permission: whoever may create pipelines there may use what is there.
+// Reference is a reference of a pipeline to an object in another namespace of the management cluster. It is valid only if that namespace
+// permits it. References within a namespace need no permission: who may create pipelines there may use the objects there.
 type Reference struct {
 	// From is the namespace of the pipeline.
 	From string
-	// To is the object that is referred to.
+	// To is the referenced object.
 	To ObjectName
 }
 
@@ -34,7 +34,7 @@ type ObjectName struct{ Group, Kind, Namespace, Name string }
 func (n ObjectName) String() string { return fmt.Sprintf("%s %s/%s", n.Kind, n.Namespace, n.Name) }
 
 // ReferenceOf returns the reference to another namespace that a target of a pipeline makes; ok is false if it makes none. On another
-// cluster the rights are those of its credential, so there it is the cluster that is referred to, and not the application.
+// cluster, the rights of the credential apply, so the reference is to the cluster and not to the application.
 func ReferenceOf(namespace string, app pipelines.AppReference, target pipelines.Target) (r Reference, ok bool) {
 	version, _ := schema.ParseGroupVersion(app.APIVersion)
 	to := ObjectName{Group: version.Group, Kind: app.Kind, Namespace: target.Namespace, Name: app.Name}
@@ -51,7 +51,7 @@ var clusterGroups = map[pipelines.ClusterKind]string{
 	pipelines.ClusterKindGitopsCluster: gitops.GroupName, pipelines.ClusterKindTarget: lsv1alpha1.GroupName,
 }
 
-// PermittedBy reports whether one of the grants, which may be of any namespace, permits the reference.
+// PermittedBy reports whether one of the grants, which may be in any namespace, permits the reference.
 func (r Reference) PermittedBy(grants []espalier.ReferenceGrant) bool {
 	return slices.ContainsFunc(grants, func(g espalier.ReferenceGrant) bool {
 		return g.Namespace == r.To.Namespace && slices.ContainsFunc(g.Spec.From, r.isFrom) && slices.ContainsFunc(g.Spec.To, r.isTo)
@@ -66,10 +66,10 @@ func (r Reference) isTo(to espalier.ReferenceGrantTo) bool {
 	return to.Group == r.To.Group && to.Kind == r.To.Kind && (to.Name == "" || to.Name == r.To.Name)
 }
 
-// Refused says which grant is missing. It says the same whether or not what is referred to exists, or even its namespace.
+// Refused says which grant is missing. The message does not depend on whether the object or its namespace exists.
 func (r Reference) Refused() Problem {
 	return Problem{Reason: pipelines.ReasonReferenceNotPermitted, Message: fmt.Sprintf(
-		"pipelines of namespace %s may not refer to %s: namespace %s must permit it by a ReferenceGrant of %s from %s/%s in namespace %s to %s/%s %s",
+		"pipelines in namespace %s may not refer to %s: namespace %s must permit it with a ReferenceGrant of %s from %s/%s in namespace %s to %s/%s %s",
 		r.From,
 		r.To,
 		r.To.Namespace,
@@ -83,7 +83,7 @@ func (r Reference) Refused() Problem {
 	)}
 }
 
-// Manifest is a grant that permits the reference, and nothing more, for kubectl apply. What a pipeline says is quoted.
+// Manifest returns a grant that permits the reference and nothing more, for kubectl apply. Values from the pipeline are quoted.
 func (r Reference) Manifest() string {
 	return strings.Join([]string{
 		"apiVersion: " + espalier.SchemeGroupVersion.String(),
@@ -103,7 +103,8 @@ func (r Reference) Manifest() string {
 	}, "\n") + "\n"
 }
 
-// MissingGrants are the references of an environment that are recorded as not permitted, each once, in the order of its targets.
+// MissingGrants returns the references of an environment that are recorded as not permitted, without duplicates, in the order of its
+// targets.
 func MissingGrants(p *pipelines.Pipeline, environment string) []Reference {
 	var missing []Reference
 	recorded := p.Status.Environments[environment].Targets
@@ -122,7 +123,7 @@ func MissingGrants(p *pipelines.Pipeline, environment string) []Reference {
 	return missing
 }
 
-// DefaultKinds are the kinds that spec.appRef may name unless the operator says otherwise.
+// DefaultKinds are the kinds that spec.appRef may name by default.
 func DefaultKinds() []schema.GroupKind {
 	return []schema.GroupKind{
 		{Group: "kustomize.toolkit.fluxcd.io", Kind: "Kustomization"},
@@ -132,8 +133,8 @@ func DefaultKinds() []schema.GroupKind {
 	}
 }
 
-// KindRefused says why spec.appRef may not name its kind. It is zero if it may. Otherwise nothing is watched, in whatever cluster:
-// whether there is an object of a name is nothing that a pipeline should be able to find out for any kind.
+// KindRefused says why spec.appRef may not name its kind; zero if it may. If it may not, nothing is watched, in any cluster: otherwise, a
+// pipeline could find out for any kind whether an object of a given name exists.
 func KindRefused(app pipelines.AppReference, kinds []schema.GroupKind) Problem {
 	version, err := schema.ParseGroupVersion(app.APIVersion)
 	if err == nil && slices.Contains(kinds, schema.GroupKind{Group: version.Group, Kind: app.Kind}) {
@@ -144,7 +145,7 @@ func KindRefused(app pipelines.AppReference, kinds []schema.GroupKind) Problem {
 		names = append(names, kind.String())
 	}
 	return Problem{Reason: pipelines.ReasonKindNotPermitted, Message: fmt.Sprintf(
-		"spec.appRef names the kind %q of %q, which is not among the kinds that pipelines may follow: name one of %s, or have the operator add the kind to --application-kinds",
+		"spec.appRef: pipelines may not follow kind %q of %q: use one of %s, or ask the operator to add the kind to --application-kinds",
 		app.Kind,
 		app.APIVersion,
 		strings.Join(names, ", "),

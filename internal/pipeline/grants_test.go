@@ -42,7 +42,7 @@ func TestPIP08_WhichReferencesLeaveTheNamespace(t *testing.T) {
 	}
 }
 
-// All grants that differ from the right one in one thing or more permit nothing.
+// A grant that differs from the right one in at least one respect permits nothing.
 func TestPIP08_OnlyTheGrantForItPermitsAReference(t *testing.T) {
 	r := Reference{From: "here", To: ObjectName{Group: "g.example", Kind: "K", Namespace: "there", Name: "app"}}
 	choose := func(number *int, right string, wrong ...string) (string, bool) {
@@ -74,7 +74,7 @@ func TestPIP08_OnlyTheGrantForItPermitsAReference(t *testing.T) {
 	}
 }
 
-// One entry of a grant does not complete another: from of the one and to of the other are a pair only within one grant.
+// Grants do not complete each other: from of one and to of another do not form a pair.
 func TestPIP08_GrantsAreNotMixed(t *testing.T) {
 	r := Reference{From: "here", To: ObjectName{Group: "g.example", Kind: "K", Namespace: "there", Name: "app"}}
 	grant := func(from, kind string) espalier.ReferenceGrant {
@@ -122,8 +122,8 @@ func TestPIP08_KindsAreAClosedSet(t *testing.T) {
 	}
 }
 
-// An unreadable target that was refused never leads to a promotion, whatever the others are.
-func TestPIP08_WhatIsRefusedHoldsAndIsToldOnce(t *testing.T) {
+// A target that may not be read never leads to a promotion, whatever the other targets are.
+func TestPIP08_ADeniedReferenceHoldsAndIsReportedOnce(t *testing.T) {
 	gone := Target{Problem: Reference{From: "shop", To: ObjectName{Kind: "HelmRelease", Namespace: "prod", Name: "app"}}.Refused()}
 	s := newScene(t, notifications(), []Target{at("1")}, []Target{gone, at("0")})
 	if done := s.look(); len(done) > 0 {

@@ -12,13 +12,13 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// held is a gate at an environment, and the revision that waits there.
+// held is a gate at an environment, with the revision that waits there.
 type held struct {
 	environment, revision string
 	gate
 }
 
-// waits are what revisions wait for, in the order of the environments.
+// waits returns what revisions wait for, in the order of the environments.
 func waits(f facts, closed []barrier, l ledger) []held {
 	var all []held
 	if len(f.views) == 0 {
@@ -35,7 +35,8 @@ func waits(f facts, closed []barrier, l ledger) []held {
 	return append(all, withdrawals(l, all)...)
 }
 
-// withdrawals say which pull requests are being closed, also those of environments that are gone or that nothing else waits in.
+// withdrawals returns the pull requests that are being closed, including those of environments that were removed or where nothing else
+// waits.
 func withdrawals(l ledger, said []held) []held {
 	var all []held
 	for _, r := range l.records {
@@ -47,7 +48,7 @@ func withdrawals(l ledger, said []held) []held {
 	return all
 }
 
-// holds are how the status says what is waited for, each once. Those that were there before keep the time at which they began.
+// holds returns the holds of the status, without duplicates. Existing holds keep their start time.
 func holds(f facts, waits []held) []pipelines.Hold {
 	var all []pipelines.Hold
 	for _, w := range waits {
@@ -83,13 +84,13 @@ func holdOf(w held, now metav1.Time) pipelines.Hold {
 	return hold
 }
 
-// waitsAt are what is waited for at one environment: what the walk says, or the promotion to it.
+// waitsAt returns what one environment waits for: what the walk found, or the promotion to it.
 func waitsAt(f facts, s step, closed barrier, r record) []held {
 	p := r.Promotion
 	if s.duplicate {
 		return []held{{s.name(), s.revision, gate{
 			reason:  pipelines.HoldInvalid,
-			message: fmt.Sprintf("two environments are called %s: give each a name of its own", s.name()),
+			message: fmt.Sprintf("two environments are called %s: give each a unique name", s.name()),
 		}}}
 	}
 	if g, waits := walkHold(s); waits && !brokenHere(s, p) {
@@ -113,12 +114,12 @@ func waitsAt(f facts, s step, closed barrier, r record) []held {
 	return all
 }
 
-// brokenHere reports whether the revision is rolling out for longer than it should: then that is what has to be said.
+// brokenHere reports whether the rollout of the revision takes too long, which is then what to report.
 func brokenHere(s step, p *pipelines.PromotionStatus) bool {
 	return s.verdict == verdictRollingOut && isFor(p, s.revision, s.run) && p.State == pipelines.PromotionStalled
 }
 
-// waitsForNeeded are what keeps a promotion that is needed from being recorded or begun. It reports false if there is more to say.
+// waitsForNeeded returns what keeps a needed promotion from being recorded or started. It reports whether that is the complete answer.
 func waitsForNeeded(f facts, s step, closed barrier, r record) ([]gate, bool) {
 	p := r.Promotion
 	if !isFor(p, s.revision, s.run) || p.State == pipelines.PromotionSuperseded {
@@ -141,7 +142,7 @@ func waitsForNeeded(f facts, s step, closed barrier, r record) ([]gate, bool) {
 	return nil, false
 }
 
-// walkHold is what the walk itself waits for.
+// walkHold returns the hold that follows from the walk alone.
 func walkHold(s step) (gate, bool) {
 	switch s.verdict {
 	case verdictUnsettled:
@@ -158,7 +159,7 @@ func walkHold(s step) (gate, bool) {
 	return gate{}, false
 }
 
-// firstHold says why the first environment has not settled.
+// firstHold returns why the first environment has not settled.
 func firstHold(s step) gate {
 	switch {
 	case len(s.seen.Targets) == 0:
@@ -169,18 +170,18 @@ func firstHold(s step) gate {
 	return gate{reason: pipelines.HoldUnsettled, message: "the targets are not all healthy at one revision: " + s.laggards("")}
 }
 
-// unplannedHold says why there is no record of a promotion that is needed.
+// unplannedHold returns why a needed promotion has no record.
 func unplannedHold(r record) gate {
 	if r.Withdrawal != nil {
 		return withdrawing(r.Withdrawal)
 	}
 	return gate{
 		reason:  pipelines.HoldNoStrategy,
-		message: fmt.Sprintf("nothing says how to promote to environment %s: set a strategy in its promotion, or in spec.promotion", r.name),
+		message: fmt.Sprintf("environment %s has no promotion strategy: set one in its promotion, or in spec.promotion", r.name),
 	}
 }
 
-// recordHold says what a promotion waits for that has been recorded.
+// recordHold returns what a recorded promotion waits for.
 func recordHold(f facts, s step, r record) (gate, bool) {
 	p := r.Promotion
 	switch p.State {
@@ -192,13 +193,13 @@ func recordHold(f facts, s step, r record) (gate, bool) {
 		return failedHold(p), true
 	case pipelines.PromotionAbandoned:
 		return gate{reason: pipelines.HoldAbandoned, message: fmt.Sprintf(
-			"pull request %s was closed without merging%s: ask for a retry, or wait for another revision", urlOf(p), by(closerOf(p)))}, true
+			"pull request %s was closed without merging%s: retry, or wait for another revision", urlOf(p), by(closerOf(p)))}, true
 	case pipelines.PromotionRejected:
 		return gate{reason: pipelines.HoldRejected, message: sentence(fmt.Sprintf(
-			"revision %s was rejected%s; ask for a retry, or wait for another revision", p.Revision, by(decider(p))), rejection(p))}, true
+			"revision %s was rejected%s; retry, or wait for another revision", p.Revision, by(decider(p))), rejection(p))}, true
 	case pipelines.PromotionSucceeded:
 		return gate{reason: pipelines.HoldRollingOut, message: fmt.Sprintf(
-			"revision %s was handed over and has not arrived: %s", p.Revision, s.laggards(p.Revision))}, true
+			"revision %s was promoted but is not running yet: %s", p.Revision, s.laggards(p.Revision))}, true
 	case pipelines.PromotionStalled, pipelines.PromotionRolledBack:
 		return brokenHold(p), true
 	}
@@ -207,7 +208,7 @@ func recordHold(f facts, s step, r record) (gate, bool) {
 
 func approvalHold(f facts, s step, r record) gate {
 	p := r.Promotion
-	message := fmt.Sprintf("somebody must approve revision %s for environment %s", p.Revision, r.name)
+	message := fmt.Sprintf("revision %s needs approval for environment %s", p.Revision, r.name)
 	if votes := VotesFor(f.promotion(s.view), p); votes.named() {
 		message = fmt.Sprintf("revision %s for environment %s has %s", p.Revision, r.name, votes.Told())
 	}
@@ -225,33 +226,33 @@ func failedHold(p *pipelines.PromotionStatus) gate {
 	if p.Error != nil && p.Error.Permanent {
 		return gate{
 			reason:  pipelines.HoldFailed,
-			message: sentence(fmt.Sprintf("attempt %d has failed, and another one cannot help until something changes", p.Attempts), message),
+			message: sentence(fmt.Sprintf("attempt %d failed, and a retry cannot succeed until something changes", p.Attempts), message),
 		}
 	}
-	g := gate{reason: pipelines.HoldRetrying, message: sentence(fmt.Sprintf("attempt %d has failed", p.Attempts), message)}
+	g := gate{reason: pipelines.HoldRetrying, message: sentence(fmt.Sprintf("attempt %d failed", p.Attempts), message)}
 	if p.NextAttemptTime != nil {
 		g.until = p.NextAttemptTime.Time
 	}
 	return g
 }
 
-// brokenHold says why a promotion that was handed over is not where it should be.
+// brokenHold returns why a promotion that was handed over has not arrived or was rolled back.
 func brokenHold(p *pipelines.PromotionStatus) gate {
-	g := gate{reason: pipelines.HoldStalled, message: "; ask for a retry, or wait for another revision"}
+	g := gate{reason: pipelines.HoldStalled, message: "; retry, or wait for another revision"}
 	if p.State == pipelines.PromotionRolledBack || p.Error != nil && p.Error.Reason == "RolledBack" {
 		g.reason = pipelines.HoldRolledBack
 	}
 	if p.Error != nil {
 		g.message = p.Error.Message + g.message
 	} else {
-		g.message = "revision " + p.Revision + " does not arrive" + g.message
+		g.message = "revision " + p.Revision + " has not arrived" + g.message
 	}
 	return g
 }
 
 func mergeMessage(f facts, s step, r record) string {
 	p := r.Promotion
-	message := fmt.Sprintf("somebody must merge pull request %s", urlOf(p))
+	message := fmt.Sprintf("pull request %s must be merged", urlOf(p))
 	if request, found := pullRequestOf(f.PullRequests, r); found && request.Conflicting {
 		message += ", which conflicts with its base branch"
 	}
@@ -259,10 +260,10 @@ func mergeMessage(f facts, s step, r record) string {
 		message += "; " + words
 	}
 	if s.verdict == verdictBehind {
-		message += "; the environments before are not healthy at the revision now"
+		message += "; earlier environments are not healthy at the revision any more"
 	}
 	if s.revision != "" && !isFor(p, s.revision, s.run) {
-		message += "; revision " + s.revision + " follows"
+		message += "; revision " + s.revision + " is next"
 	}
 	return message
 }

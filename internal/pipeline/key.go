@@ -12,19 +12,19 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// Identity is what makes a promotion the one that it is. It contains no UID, which a restored pipeline would not have.
+// Identity identifies a promotion. It contains no UID, because a restored pipeline would have another one.
 type Identity struct {
 	Namespace, Name, Environment, Revision string
 	Run                                    int64
 	Retries                                int32
 }
 
-// Key returns the key of the promotion: 16 hexadecimal digits that are the same wherever and whenever they are computed.
+// Key returns the key of the promotion: 16 hexadecimal digits that depend on nothing else.
 func (i Identity) Key() string {
 	return digest("promotion", i.Namespace, i.Name, i.Environment, i.Revision, fmt.Sprint(i.Run), fmt.Sprint(i.Retries))[:16]
 }
 
-// digest hashes parts such that no two lists of parts run together.
+// digest hashes parts so that different lists of parts never produce the same input.
 func digest(parts ...string) string {
 	sum := sha256.New()
 	for _, part := range parts {
@@ -33,19 +33,19 @@ func digest(parts ...string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// maxBranchPart keeps the name of a branch within what Git servers and file systems take.
+// maxBranchPart keeps branch names within the limits of Git servers and file systems.
 const maxBranchPart = 60
 
-// BranchPrefix is how the names of all branches begin that Branch returns.
+// BranchPrefix is the prefix of all names that Branch returns.
 const BranchPrefix = "promotion-"
 
-// Branch returns the name of the branch for a promotion. The key at its end keeps apart what the readable part may confuse.
+// Branch returns the name of the branch for a promotion. The key at the end makes it unique where the readable part is not.
 func Branch(namespace, name, environment, key string) string {
 	parts := []string{refPart(namespace), refPart(name), refPart(environment), key[:min(8, len(key))]}
 	return BranchPrefix + strings.Join(parts, "-")
 }
 
-// refPart makes text fit for a git ref: letters, digits, hyphens, and single dots within.
+// refPart makes text valid in a Git ref: letters, digits, hyphens, and single dots inside.
 func refPart(text string) string {
 	var out strings.Builder
 	for _, r := range text {
@@ -63,12 +63,11 @@ func refPart(text string) string {
 	return strings.TrimSuffix(clean, ".lock")
 }
 
-// Annotations by which people ask for something and hold something. The rest of the name is AnnotationSuffix of the
-// environment.
+// Annotations for requests and holds. The rest of the name is AnnotationSuffix of the environment.
 const (
 	RequestAnnotationPrefix = "request.pipelines.espalier.dev/"
 	HoldAnnotationPrefix    = "hold.pipelines.espalier.dev/"
-	// RequesterAnnotationPrefix begins the annotation beside a request with the name of the user who makes it.
+	// RequesterAnnotationPrefix starts the name of the annotation beside a request that names the user who makes it.
 	RequesterAnnotationPrefix = "requester.pipelines.espalier.dev/"
 	// KeepPullRequestsAnnotation, if it is "true", leaves pull requests open when the pipeline is deleted.
 	KeepPullRequestsAnnotation = "pipelines.espalier.dev/keep-pull-requests"
@@ -76,7 +75,7 @@ const (
 	Finalizer = "pipelines.espalier.dev/pull-requests"
 )
 
-// AnnotationSuffix is the part of an annotation's name that stands for an environment.
+// AnnotationSuffix returns the part of an annotation's name that stands for an environment.
 func AnnotationSuffix(environment string) string { return digest("environment", environment)[:8] }
 
 // identify returns the identity of a promotion of this pipeline.

@@ -11,7 +11,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-func TestKeysTellPromotionsApart(t *testing.T) {
+func TestKeysDistinguishPromotions(t *testing.T) {
 	base := Identity{Namespace: "a-b", Name: "c", Environment: "prod", Revision: "1", Run: 1}
 	seen := map[string]Identity{}
 	for _, i := range []Identity{
@@ -31,7 +31,7 @@ func TestKeysTellPromotionsApart(t *testing.T) {
 	}
 }
 
-// A key that changes between versions of the program makes it forget what it has begun.
+// If keys changed between versions of the program, it would not recognise what it has started.
 func TestKeysStayTheSame(t *testing.T) {
 	got := Identity{Namespace: "team", Name: "app", Environment: "prod", Revision: "1.2.3", Run: 4, Retries: 1}.Key()
 	if want := "38551404f422f6fa"; got != want {

@@ -10,7 +10,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// launch begins the attempts that nothing keeps from beginning, and ends the hope for promotions that do not arrive.
+// launch starts the attempts that nothing holds, and marks promotions that do not arrive as stalled.
 func launch(f facts, closed []barrier, l ledger) ledger {
 	l = l.along(f.steps, func(s step, r record) record {
 		if mayBegin(f, s, r, closed[s.index]) {
@@ -21,7 +21,7 @@ func launch(f facts, closed []barrier, l ledger) ledger {
 	return l.along(f.steps, func(s step, r record) record { return watchArrival(f, s, r) })
 }
 
-// mayBegin reports whether an attempt is to begin now.
+// mayBegin reports whether an attempt can start now.
 func mayBegin(f facts, s step, r record, closed barrier) bool {
 	p := r.Promotion
 	if !isFor(p, s.revision, s.run) || !s.attemptable(p) || busy(f.Attempts, s.name()) || !agreed(f, s, p) {
@@ -36,13 +36,13 @@ func mayBegin(f facts, s step, r record, closed barrier) bool {
 	return false
 }
 
-// agreed reports whether a promotion is to be done in the way that is recorded.
+// agreed reports whether the recorded strategy of a promotion is the configured one.
 func agreed(f facts, s step, p *pipelines.PromotionStatus) bool {
 	strategy, _ := strategyOf(f.promotion(s.view))
 	return strategy != "" && strategy == p.Strategy
 }
 
-// busy reports whether an attempt for the environment is running. Another one does not begin beside it.
+// busy reports whether an attempt for the environment is running. Only one runs at a time.
 func busy(attempts map[AttemptID]Attempt, name string) bool {
 	for id, attempt := range attempts {
 		if id.Environment == name && attempt.State == AttemptRunning {
@@ -52,7 +52,7 @@ func busy(attempts map[AttemptID]Attempt, name string) bool {
 	return false
 }
 
-// due reports whether an attempt that has failed is to be repeated: its time has come, or what made it fail may have changed.
+// due reports whether to repeat a failed attempt: its time has come, or the cause of the failure may have changed.
 func due(f facts, s step, p *pipelines.PromotionStatus) bool {
 	if p.Error != nil && p.Error.Permanent {
 		changed := s.seen.Inputs != "" && p.Error.Inputs != "" && s.seen.Inputs != p.Error.Inputs
@@ -62,7 +62,7 @@ func due(f facts, s step, p *pipelines.PromotionStatus) bool {
 	return p.NextAttemptTime == nil || !f.now.Time.Before(p.NextAttemptTime.Time)
 }
 
-// repeatable is the earliest time for another attempt when something has changed, however often it does.
+// repeatable returns the earliest time for another attempt after a change, however often changes occur.
 func repeatable(p *pipelines.PromotionStatus) time.Time {
 	if p.LastAttemptedTime == nil {
 		return time.Time{}
@@ -70,7 +70,7 @@ func repeatable(p *pipelines.PromotionStatus) time.Time {
 	return p.LastAttemptedTime.Add(retryAfter(p.Key, p.Attempts))
 }
 
-// attempt records the intent, before anything is done.
+// attempt records the intent before anything happens.
 func attempt(f facts, r record) record {
 	r = r.edit(func(p *pipelines.PromotionStatus) {
 		now := f.now
@@ -84,12 +84,12 @@ func attempt(f facts, r record) record {
 		}
 		p.PullRequest.Repository = f.repository(r.name)
 	})
-	why := fmt.Sprintf("attempt %d begins", r.Promotion.Attempts)
+	why := fmt.Sprintf("attempt %d started", r.Promotion.Attempts)
 	if r.Promotion.Downgrade {
 		why += ", a downgrade"
 	}
 	if approved(r.Promotion) {
-		// The server for approvals records them without an Event.
+		// The approval server records approvals without an Event.
 		why += ", approved" + by(r.Promotion.Approval.By)
 	}
 	return r.move(pipelines.PromotionAttempting, why, f.now)

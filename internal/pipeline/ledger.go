@@ -14,8 +14,8 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// record is what is remembered of one environment, with the news of how it has come to be so. It is a value: a transition returns
-// another one, and changes neither the one that it was given nor what that points to.
+// record is what the status records of one environment, with the news of its transitions. It is a value: a transition returns a new one,
+// and changes neither its input nor what that points to.
 type record struct {
 	pipelines.EnvironmentStatus
 	name string
@@ -27,14 +27,14 @@ func (r record) tell(news News) record {
 	return r
 }
 
-// edit changes the current promotion, in a copy.
+// edit changes a copy of the current promotion.
 func (r record) edit(change func(*pipelines.PromotionStatus)) record {
 	r.Promotion = r.Promotion.DeepCopy()
 	change(r.Promotion)
 	return r
 }
 
-// move brings the promotion into another state, and tells about it.
+// move changes the state of the promotion and reports the transition.
 func (r record) move(to pipelines.PromotionState, why string, now metav1.Time) record {
 	from := r.Promotion.State
 	if from == to {
@@ -44,7 +44,7 @@ func (r record) move(to pipelines.PromotionState, why string, now metav1.Time) r
 	return r.tell(transition(r, from, why))
 }
 
-// replace makes another promotion the current one; the one before goes into the history.
+// replace makes another promotion the current one; the previous one moves into the history.
 func (r record) replace(p pipelines.PromotionStatus, why string, now metav1.Time) record {
 	r.EnvironmentStatus = keepInHistory(r.EnvironmentStatus)
 	r.Promotion = &p
@@ -52,16 +52,16 @@ func (r record) replace(p pipelines.PromotionStatus, why string, now metav1.Time
 	return r.tell(transition(r, "", why))
 }
 
-// ledger is what is remembered of all environments: those of the spec first and in its order, then those that are gone, by name. It is a
-// value as a record is.
+// ledger is what the status records of all environments: those of the spec first, in its order, then removed ones by name. Like a record,
+// it is a value.
 type ledger struct {
 	records []record
-	// news are what all transitions have told so far, in the order of the stages.
+	// news are the transitions of all stages so far, in their order.
 	news []News
 }
 
-// openLedger begins with what is recorded, before anything is made of the facts. Every environment of the spec has a record, unless the
-// pipeline is being deleted: then nothing is taken up any more.
+// openLedger returns what is recorded, before the facts are applied. Every environment of the spec has a record, unless the pipeline is
+// being deleted: then no new ones are added.
 func openLedger(f facts) ledger {
 	var l ledger
 	for _, v := range f.views {
@@ -77,7 +77,7 @@ func openLedger(f facts) ledger {
 	return l
 }
 
-// of returns the record of an environment; without anything in it if there is none.
+// of returns the record of an environment; an empty one if there is none.
 func (l ledger) of(name string) record {
 	for _, r := range l.records {
 		if r.name == name {
@@ -87,7 +87,7 @@ func (l ledger) of(name string) record {
 	return record{name: name}
 }
 
-// each makes a transition in every environment.
+// each applies a transition to every environment.
 func (l ledger) each(transition func(record) record) ledger {
 	next := ledger{records: make([]record, 0, len(l.records)), news: slices.Clip(l.news)}
 	for _, r := range l.records {
@@ -98,7 +98,7 @@ func (l ledger) each(transition func(record) record) ledger {
 	return next
 }
 
-// along makes a transition at each step of the walk. One with the name of another has no record of its own.
+// along applies a transition at each step of the walk. A step with a duplicate name has no separate record.
 func (l ledger) along(steps []step, transition func(step, record) record) ledger {
 	return l.each(func(r record) record {
 		if i := slices.IndexFunc(steps, func(s step) bool { return s.name() == r.name }); i >= 0 {
@@ -108,13 +108,13 @@ func (l ledger) along(steps []step, transition func(step, record) record) ledger
 	})
 }
 
-// tell adds news that are not those of one environment.
+// tell adds news that do not belong to one environment.
 func (l ledger) tell(news ...News) ledger {
 	l.news = slices.Concat(l.news, news)
 	return l
 }
 
-// environments are the records as the status holds them.
+// environments returns the records as the status stores them.
 func (l ledger) environments() map[string]pipelines.EnvironmentStatus {
 	if len(l.records) == 0 {
 		return nil
@@ -126,7 +126,7 @@ func (l ledger) environments() map[string]pipelines.EnvironmentStatus {
 	return all
 }
 
-// moveTo is the part of a transition that everybody makes, also the approval server.
+// moveTo is the part of a transition that the controller and the approval server share.
 func moveTo(e pipelines.EnvironmentStatus, to pipelines.PromotionState, now metav1.Time) pipelines.EnvironmentStatus {
 	p := *e.Promotion
 	p.State, p.StateTransitionTime = to, &now
@@ -147,13 +147,13 @@ func moveTo(e pipelines.EnvironmentStatus, to pipelines.PromotionState, now meta
 	return e
 }
 
-// alarming states are told as warnings.
+// alarming states are reported as warnings.
 var alarming = map[pipelines.PromotionState]bool{
 	pipelines.PromotionFailed: true, pipelines.PromotionAbandoned: true, pipelines.PromotionRejected: true,
 	pipelines.PromotionStalled: true, pipelines.PromotionRolledBack: true,
 }
 
-// transition tells that the promotion of an environment has come from another state into its own.
+// transition reports that the promotion of an environment has changed from another state to its current one.
 func transition(r record, from pipelines.PromotionState, why string) News {
 	p := r.Promotion
 	return News{
@@ -163,7 +163,7 @@ func transition(r record, from pipelines.PromotionState, why string) News {
 	}
 }
 
-// keepInHistory moves the current promotion into the history, which stays bounded.
+// keepInHistory moves the current promotion into the bounded history.
 func keepInHistory(e pipelines.EnvironmentStatus) pipelines.EnvironmentStatus {
 	if e.Promotion == nil {
 		return e
@@ -181,7 +181,7 @@ func keepInHistory(e pipelines.EnvironmentStatus) pipelines.EnvironmentStatus {
 	return e
 }
 
-// newPromotion is the record of a promotion that has become necessary.
+// newPromotion returns the record of a promotion that has become necessary.
 func newPromotion(spec pipelines.PipelineSpec, environment pipelines.Environment, of Identity, now metav1.Time) pipelines.PromotionStatus {
 	block := spec.PromotionTo(environment)
 	strategy, _ := strategyOf(block)
@@ -204,11 +204,11 @@ const (
 	maxOldMessage = 250
 )
 
-// shorten cuts a text that is too long.
+// shorten truncates text that is too long.
 func shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	// A cut may leave a part of a character.
+	// Truncation may split a character.
 	return strings.ToValidUTF8(text[:limit-3], "") + "..."
 }

@@ -19,11 +19,10 @@ import (
 	"espalier.dev/internal/testkit/share"
 )
 
-// life is a whole world that goes on: the stored pipeline, a controller that can crash, a Git server, and people and Flux who do
-// their part.
+// life is a whole world that runs: the stored pipeline, a controller that can crash, a Git server, and people and Flux who do their part.
 type life struct {
 	t *testing.T
-	// stored is what the API server has.
+	// stored is the pipeline at the API server.
 	stored    pipelines.Pipeline
 	finalizer bool
 	now       time.Time
@@ -31,30 +30,30 @@ type life struct {
 	// memory is lost with the process.
 	attempts map[AttemptID]Attempt
 	queued   map[AttemptID]Effect
-	// requests at the Git server, by branch.
+	// provider holds the pull requests at the Git server, by branch.
 	provider map[string]*PullRequest
 	sent     map[string]int
-	// steps until the crash; never if it is negative.
+	// fuse is the number of steps until the crash; negative means never.
 	fuse    int
 	crashes int
-	// blind looks at the pull requests that are recorded, and at no others.
+	// blind observes only the recorded pull requests.
 	blind bool
-	// eager attempts do their work at once, before the pass that has started them ends.
+	// eager attempts finish at once, before the pass that started them ends.
 	eager bool
-	// bump says that the first environment has gone on to another revision when the process comes back.
+	// bump reports whether the first environment has moved on to another revision when the process restarts.
 	bump bool
-	// wild lives have several pull requests for one revision: it may come back.
+	// wild lives may have several pull requests for one revision, because it may come back.
 	wild bool
-	// left are the pull requests that were left to people, who were told.
+	// left holds the pull requests that were left to people, who were notified.
 	left map[string]bool
-	// lost is an environment that cannot be read. failing says that no attempt works.
+	// lost is an environment that cannot be read. failing reports whether all attempts fail.
 	lost    string
 	failing bool
 }
 
 type crash struct{}
 
-// point is where the process may die.
+// point is a point where the process may die.
 func (l *life) point() {
 	if l.fuse == 0 {
 		l.fuse = -1
@@ -63,7 +62,7 @@ func (l *life) point() {
 	l.fuse--
 }
 
-// alive runs something that may crash, and loses the memory if it does.
+// alive runs something that may crash, and clears the memory if it does.
 func (l *life) alive(run func()) {
 	defer func() {
 		if problem := recover(); problem != nil {
@@ -105,7 +104,7 @@ func (l *life) recorded(request *PullRequest) bool {
 	return p != nil && p.PullRequest != nil && p.PullRequest.Number == request.Number
 }
 
-// pass is one pass of the loop.
+// pass runs one pass of the loop.
 func (l *life) pass() {
 	o := l.observe()
 	p := l.stored.DeepCopy()
@@ -133,7 +132,7 @@ func (l *life) pass() {
 	l.t.Fatal("a pass without end")
 }
 
-// save stores the status, as text in whole seconds, like the API server.
+// save stores the status as text with times in whole seconds, like the API server.
 func (l *life) save(p *pipelines.Pipeline) {
 	l.stored.Status = pipelines.PipelineStatus{}
 	if err := json.Unmarshal(textOf(l.t, p.Status), &l.stored.Status); err != nil {
@@ -172,7 +171,7 @@ func (l *life) act(effect Effect) {
 	}
 }
 
-// work does what was started.
+// work performs what was started.
 func (l *life) work() {
 	for id, effect := range l.queued {
 		delete(l.queued, id)
@@ -214,7 +213,7 @@ func (l *life) promote(e Promote) Result {
 	return Result{PullRequest: *l.provider[e.Branch]}
 }
 
-// check holds what must never be otherwise at the Git server.
+// check verifies the invariants at the Git server.
 func (l *life) check() {
 	l.t.Helper()
 	open, all := map[string]int{}, map[string]int{}
@@ -230,7 +229,7 @@ func (l *life) check() {
 	}
 }
 
-// settle goes on until nothing changes any more.
+// settle continues until nothing changes any more.
 func (l *life) settle() {
 	for range 12 {
 		l.now = l.now.Add(time.Second)
@@ -246,7 +245,7 @@ func (l *life) settle() {
 	}
 }
 
-// merge has people merge what is open in an environment, and Flux deploy it.
+// merge merges what is open in an environment, and lets Flux deploy it.
 func (l *life) merge(environment string) {
 	for _, request := range l.provider {
 		if request.Environment == environment && request.State == pipelines.PullRequestOpen && !l.left[request.URL] {
@@ -271,7 +270,7 @@ func newLife(t *testing.T, fuse int) *life {
 	return l
 }
 
-// walkThrough is a life with everything in it: a revision on its way, another one that takes over, and the end of the pipeline.
+// walkThrough runs a life with everything in it: a revision under way, another one that supersedes it, and the deletion of the pipeline.
 func walkThrough(l *life) {
 	l.settle()
 	l.targets["a"] = "2"
@@ -312,7 +311,7 @@ func TestPIP20_CrashBetweenAnyTwoStepsDoesNoHarm(t *testing.T) {
 				if l.crashes == 0 {
 					break
 				}
-				compareLives(t, fuse, l, calm)
+				compareWithCalm(t, fuse, l, calm)
 			}
 			if fuse < 50 || fuse == 400 {
 				t.Fatalf("%d places to crash", fuse)
@@ -321,9 +320,8 @@ func TestPIP20_CrashBetweenAnyTwoStepsDoesNoHarm(t *testing.T) {
 	}
 }
 
-// compareLives checks that a life with a crash has come to a good end, and to the same as one without if the world has stood
-// still meanwhile.
-func compareLives(t *testing.T, fuse int, l, calm *life) {
+// compareWithCalm checks that a life with a crash ends well, and with the same result as one without if the world did not change meanwhile.
+func compareWithCalm(t *testing.T, fuse int, l, calm *life) {
 	t.Helper()
 	for _, request := range l.provider {
 		if request.State == pipelines.PullRequestOpen {
@@ -364,7 +362,7 @@ func TestPIP21_NotificationsAreSentOnceUnlessACrashHidesIt(t *testing.T) {
 	}
 }
 
-// A pipeline whose status is lost finds its pull requests again, whatever has become of them, and opens no others.
+// A pipeline that has lost its status finds its pull requests again, in any state, and opens no others.
 func TestStatusThatIsLostIsRebuiltFromPullRequests(t *testing.T) {
 	want := map[pipelines.PullRequestState]pipelines.PromotionState{
 		pipelines.PullRequestOpen: pipelines.PromotionCreated, pipelines.PullRequestMerged: pipelines.PromotionSucceeded,
@@ -411,7 +409,7 @@ func TestStatusThatIsLostIsRebuiltFromPullRequests(t *testing.T) {
 	}
 }
 
-// If the first environment has gone on while the status was lost, the old pull request is closed first.
+// If the first environment moved on while the status was lost, the old pull request is closed first.
 func TestStatusThatIsLostWhileTheWorldGoesOn(t *testing.T) {
 	l := newLife(t, -1)
 	l.targets["a"] = "2"
@@ -429,12 +427,12 @@ func TestStatusThatIsLostWhileTheWorldGoesOn(t *testing.T) {
 	}
 }
 
-// chance is a source of choices that is the same each time.
+// chance is a reproducible source of choices.
 type chance struct{ *rand.Rand }
 
 func (c chance) of(n int) bool { return c.IntN(n) == 0 }
 
-// strike lets something happen that nobody has planned.
+// strike lets something unexpected happen.
 func (l *life) strike(c chance) {
 	environments := []string{"a", "b", "c"}
 	switch c.IntN(13) {
@@ -471,7 +469,7 @@ func (l *life) strike(c chance) {
 	l.now = l.now.Add(time.Duration(c.IntN(3600)) * time.Second)
 }
 
-// approveSome decides on what waits.
+// approveSome decides on promotions that wait.
 func (l *life) approveSome(c chance) {
 	for name, e := range l.stored.Status.Environments {
 		if p := e.Promotion; p != nil && c.of(2) {
@@ -481,8 +479,8 @@ func (l *life) approveSome(c chance) {
 	}
 }
 
-// Whatever happens, no two pull requests are open for one environment, what is promoted was seen healthy, passes end, and once
-// everybody does their part again, the newest revision gets everywhere.
+// Whatever happens, no two pull requests are open for one environment, only revisions that were seen healthy are promoted, passes end, and
+// once everybody does their part again, the newest revision reaches all environments.
 func TestPIP20_NothingThatHappensDoesHarm(t *testing.T) {
 	cases := share.Of()
 	for seed := range uint64(150) {
@@ -510,7 +508,7 @@ func TestPIP20_NothingThatHappensDoesHarm(t *testing.T) {
 	}
 }
 
-// recover ends all trouble, brings a revision that was never there, and does what people have to do.
+// recover ends all disturbances, sets a revision that was never used before, and does what people must do.
 func (l *life) recover() {
 	l.fuse, l.lost, l.failing, l.stored.Spec.Suspend = -1, "", false, false
 	l.stored.Spec.Promotion = pullRequests()

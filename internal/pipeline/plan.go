@@ -7,23 +7,23 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// Outlook is what the facts come to.
+// Outlook is what follows from the facts.
 type Outlook struct {
-	// Revision and Run are those that the first environment has settled on last.
+	// Revision and Run are those that the first environment last settled on.
 	Revision string
 	Run      int64
-	// Promotions are those that are begun now, in the order of the environments.
+	// Promotions are those to start now, in the order of the environments.
 	Promotions []Promote
-	// Withdrawals are the pull requests that are closed now.
+	// Withdrawals are the pull requests to close now.
 	Withdrawals []Withdraw
 	// Holds say what everything else waits for, in the order of the environments.
 	Holds []pipelines.Hold
-	// Status is what is recorded.
+	// Status is the status to record.
 	Status pipelines.PipelineStatus
 }
 
-// Plan says which promotions are to happen as the facts are, and what the others wait for. It is a function of the spec, the
-// targets, the recorded status and the time, and of nothing else.
+// Plan returns the promotions that follow from the facts, and what the others wait for. It depends only on the spec, the targets, the
+// recorded status and the time.
 func Plan(o Observed) Outlook {
 	next := advance(o)
 	status := next.status.DeepCopy()
@@ -42,7 +42,7 @@ func Plan(o Observed) Outlook {
 	return outlook
 }
 
-// LiveAttempts are those that the status of a pipeline still waits for. What is known of others can be forgotten.
+// LiveAttempts returns the attempts that the status of a pipeline still waits for. The results of others can be dropped.
 func LiveAttempts(status pipelines.PipelineStatus) map[AttemptID]bool {
 	live := map[AttemptID]bool{}
 	for name, e := range status.Environments {

@@ -96,7 +96,7 @@ func TestPIP12_NewRevisionSupersedesEverywhere(t *testing.T) {
 		t.Errorf("run %d", s.Status.Run.Number)
 	}
 
-	// When the revision gets there, a fresh pull request waits for the old one to be closed.
+	// When the revision arrives there, a new pull request waits for the old one to be closed.
 	s.set(1, at("2"))
 	s.wantPromotions()
 	s.wantHolds("c:Withdrawing")
@@ -146,7 +146,7 @@ func TestPIP13_PairwiseFinishesWhatIsOutstanding(t *testing.T) {
 	s.wantPromotions()
 	s.wantState("b", pipelines.PromotionCreated)
 	s.wantHolds("b:WaitingForMerge")
-	if message := s.Status.Holds[0].Message; !strings.Contains(message, "revision 2 follows") {
+	if message := s.Status.Holds[0].Message; !strings.Contains(message, "revision 2 is next") {
 		t.Errorf("the hold says %q", message)
 	}
 
@@ -157,7 +157,7 @@ func TestPIP13_PairwiseFinishesWhatIsOutstanding(t *testing.T) {
 	s.wantPromotions("b:2", "c:1")
 }
 
-func TestPIP13_PairwiseGoesOnBehindAnEnvironmentThatIsSick(t *testing.T) {
+func TestPIP13_PairwiseContinuesBehindAnUnhealthyEnvironment(t *testing.T) {
 	s := newScene(t, notifications(), []Target{sick("3")}, []Target{at("2")}, []Target{at("1")})
 	s.Spec.Mode = pipelines.ModePairwise
 	s.wantPromotions("c:2")
@@ -212,6 +212,24 @@ func TestPIP06_UnreadableTargetKeepsItsLastRevision(t *testing.T) {
 	s.pass(time.Hour).look()
 	if diff := cmp.Diff(before, s.Status); diff != "" {
 		t.Errorf("time alone has changed the status: %s", diff)
+	}
+}
+
+// The Event about a target names the kind of its problem, so that a user knows whether to look at the cluster or at the application.
+func TestPIP06_AProblemOfATargetIsAnnouncedByItsKind(t *testing.T) {
+	for reason, want := range map[string]string{
+		pipelines.ReasonTargetClusterNotFound: "GetClusterError",
+		pipelines.ReasonTargetClusterNotReady: "GetClusterError",
+		pipelines.ReasonTargetNotReadable:     "GetAppError",
+		pipelines.ReasonReferenceNotPermitted: pipelines.ReasonReferenceNotPermitted,
+		pipelines.ReasonKindNotPermitted:      pipelines.ReasonKindNotPermitted,
+	} {
+		s := newScene(t, notifications(), []Target{at("1")}, []Target{{Problem: Problem{Reason: reason, Message: "why it is so"}}})
+		s.look()
+		news := slices.DeleteFunc(slices.Clone(s.announced), func(n News) bool { return !n.Warning })
+		if len(news) != 1 || news[0].Reason != want || !strings.Contains(news[0].Message, "why it is so") {
+			t.Errorf("%s is announced as %+v, want %s", reason, news, want)
+		}
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// isLive reports whether something may still come of a promotion by itself, or by a decision of a person on it.
+// isLive reports whether a promotion can still progress, by itself or by a person's decision.
 func isLive(state pipelines.PromotionState) bool {
 	switch state {
 	case pipelines.PromotionUnapproved, pipelines.PromotionUnattempted, pipelines.PromotionAttempting, pipelines.PromotionFailed,
@@ -27,8 +27,8 @@ func isRunning(attempts map[AttemptID]Attempt, r record) bool {
 	return attempts[attemptOf(r.name, r.Promotion)].State == AttemptRunning
 }
 
-// outstanding reports whether a promotion has begun and goes on by itself, so that the mode Pairwise finishes it before the next
-// one. One that would have to be attempted again is not: its revision is not the one of the environment before any more.
+// outstanding reports whether a promotion has started and continues by itself, so that the mode Pairwise finishes it before the next one. A
+// promotion that needs another attempt does not count: its revision is no longer that of the previous environment.
 func outstanding(attempts map[AttemptID]Attempt, r record) bool {
 	if r.Promotion == nil {
 		return false
@@ -42,8 +42,8 @@ func outstanding(attempts map[AttemptID]Attempt, r record) bool {
 	return false
 }
 
-// mayHavePullRequest reports whether a pull request of the promotion may be open. An attempt that failed may have opened one
-// whose answer was lost.
+// mayHavePullRequest reports whether a pull request of the promotion may be open. A failed attempt may have opened one whose response was
+// lost.
 func mayHavePullRequest(p *pipelines.PromotionStatus) bool {
 	if p == nil || p.Strategy != pipelines.StrategyPullRequest || p.Attempts == 0 && p.PullRequest == nil {
 		return false
@@ -67,8 +67,8 @@ func attemptOf(environment string, p *pipelines.PromotionStatus) AttemptID {
 	return AttemptID{Verb: VerbPromote, Environment: environment, Key: p.Key, Number: p.Attempts}
 }
 
-// takeIn lets what was seen into what is remembered: how targets are, what has become of attempts and pull requests, and which
-// environments have no place any more. Nothing new is begun on its account.
+// takeIn updates the ledger with the facts: the state of targets, the results of attempts, the state of pull requests, and removed
+// environments. It starts nothing new.
 func takeIn(f facts, l ledger) ledger {
 	l = l.along(f.steps, func(s step, r record) record { return look(f, s.view, r) })
 	l = l.each(func(r record) record { return absorb(f, r) })
@@ -78,7 +78,7 @@ func takeIn(f facts, l ledger) ledger {
 	return tidy(f, l)
 }
 
-// absorb lets what is known of attempts and pull requests into the record of an environment.
+// absorb updates the record of an environment with the facts about attempts and pull requests.
 func absorb(f facts, r record) record {
 	r = absorbWithdrawal(f, r)
 	if r.Promotion == nil {
@@ -88,7 +88,7 @@ func absorb(f facts, r record) record {
 	case pipelines.PromotionAttempting:
 		return absorbAttempt(f, r)
 	case pipelines.PromotionUnapproved, pipelines.PromotionUnattempted, pipelines.PromotionFailed, pipelines.PromotionCreated,
-		// Somebody may open it again.
+		// It may be reopened.
 		pipelines.PromotionAbandoned:
 		if request, found := pullRequestOf(f.PullRequests, r); found {
 			return absorbPullRequest(f, r, request, "")
@@ -112,11 +112,11 @@ func absorbAttempt(f facts, r record) record {
 	return r
 }
 
-const present = "the base branch holds the revision already"
+const present = "the base branch already has the revision"
 
 func absorbResult(f facts, r record, result Result) record {
 	if r.Promotion.Strategy != pipelines.StrategyPullRequest {
-		return r.move(pipelines.PromotionSucceeded, sentence("it was handed over", result.Message), f.now)
+		return r.move(pipelines.PromotionSucceeded, sentence("handed over", result.Message), f.now)
 	}
 	if result.PullRequest.Number == 0 && result.PullRequest.URL == "" {
 		r = r.edit(func(p *pipelines.PromotionStatus) { p.PullRequest = nil })
@@ -161,8 +161,8 @@ func nextTry(key string, attempts int32, failed AttemptError, now metav1.Time) m
 	return seconds(next)
 }
 
-// pullRequestOf finds the pull request of a promotion. It is the one with its key. A pipeline without memory of an environment
-// also takes one that says that it is for the same revision and run there: its own, from before the memory was lost.
+// pullRequestOf returns the pull request of a promotion, which is the one with its key. If nothing is recorded of an environment, one for
+// the same revision and run there matches too: it is the pipeline's own, from before its status was lost.
 func pullRequestOf(requests []PullRequest, r record) (PullRequest, bool) {
 	p := r.Promotion
 	if p.Strategy != pipelines.StrategyPullRequest {
@@ -181,7 +181,7 @@ func pullRequestOf(requests []PullRequest, r record) (PullRequest, bool) {
 	return best, best.State != ""
 }
 
-// forgetful reports whether nothing is remembered of an environment, so that older traces may be its own.
+// forgetful reports whether nothing is recorded of an environment, so that older traces may be its own.
 func forgetful(r record) bool {
 	p := r.Promotion
 	return p.Attempts == 0 && p.PullRequest == nil && len(r.History) == 0 && p.Retries == 0
@@ -191,17 +191,17 @@ func hasKey(request PullRequest, p *pipelines.PromotionStatus) bool {
 	return request.Key == p.Key && p.Key != ""
 }
 
-// looksLike reports whether a pull request says that it is for the same revision, in the same run if it says so.
+// looksLike reports whether a pull request claims to be for the same revision, and for the same run if it names one.
 func looksLike(request PullRequest, p *pipelines.PromotionStatus) bool {
 	return request.Revision == p.Revision && (request.Run == p.Run || request.Run == 0)
 }
 
-// sameBranch reports whether a pull request may be the recorded one. The same key at another number is a copy by somebody else.
+// sameBranch reports whether a pull request may be the recorded one. One with the same key and another number is somebody else's copy.
 func sameBranch(p *pipelines.PromotionStatus, request PullRequest) bool {
 	return p.PullRequest == nil || p.PullRequest.Number == 0 || p.PullRequest.Number == request.Number
 }
 
-// better prefers open ones to merged ones to closed ones, and of these the newest.
+// better prefers open pull requests to merged ones to closed ones, and the newest of each.
 func better(a, b PullRequest) bool {
 	rank := map[pipelines.PullRequestState]int{pipelines.PullRequestOpen: 3, pipelines.PullRequestMerged: 2, pipelines.PullRequestClosed: 1}
 	if rank[a.State] != rank[b.State] {
@@ -210,7 +210,7 @@ func better(a, b PullRequest) bool {
 	return a.Number > b.Number
 }
 
-// absorbPullRequest records what has become of the pull request, and what that means for the promotion.
+// absorbPullRequest records the state of the pull request, and what it means for the promotion.
 func absorbPullRequest(f facts, r record, request PullRequest, base string) record {
 	r = r.edit(func(p *pipelines.PromotionStatus) {
 		if p.PullRequest == nil {
@@ -233,8 +233,8 @@ func absorbPullRequest(f facts, r record, request PullRequest, base string) reco
 	return r
 }
 
-// remember takes up an open pull request for an environment that nothing is remembered of, whatever its revision. So it is followed
-// or closed like any other.
+// remember records an open pull request of an environment without recorded promotions, whatever its revision. It is then followed or closed
+// like any other.
 func remember(f facts, r record) record {
 	if r.Promotion != nil || len(r.History) > 0 {
 		return r
@@ -256,8 +256,8 @@ func remember(f facts, r record) record {
 	return absorbPullRequest(f, r, best, "")
 }
 
-// tidy gives up what has no place any more: promotions to environments that are gone or have become the first one, and all of
-// them if the pipeline goes.
+// tidy gives up obsolete promotions: those to environments that were removed or have become the first one, and all of them if the pipeline
+// is being deleted.
 func tidy(f facts, l ledger) ledger {
 	l.records = slices.DeleteFunc(slices.Clone(l.records), func(r record) bool {
 		return !f.Deleted && f.index(r.name) < 0 && r.Withdrawal == nil && !mayHavePullRequest(r.Promotion)
@@ -267,15 +267,15 @@ func tidy(f facts, l ledger) ledger {
 		case f.Deleted:
 			return dismiss(f, r, "the pipeline is being deleted")
 		case i < 0:
-			return dismiss(f, r, "the pipeline has no environment "+r.name+" any more")
+			return dismiss(f, r, "environment "+r.name+" was removed from the pipeline")
 		case i == 0:
-			return dismiss(f, r, "environment "+r.name+" has become the first one of the pipeline")
+			return dismiss(f, r, "environment "+r.name+" is now the first one of the pipeline")
 		}
 		return r
 	})
 }
 
-// dismiss gives up the promotion of an environment. Pull requests of a pipeline that goes may be wanted nevertheless.
+// dismiss gives up the promotion of an environment. If the pipeline is being deleted, its pull requests may be kept.
 func dismiss(f facts, r record, why string) record {
 	p := r.Promotion
 	if f.Deleted && f.KeepPullRequests {
@@ -291,7 +291,7 @@ func dismiss(f facts, r record, why string) record {
 	return r
 }
 
-// fill overwrites what the new facts tell and keeps what they do not.
+// fill overwrites fields with the values that the facts contain, and keeps the others.
 func fill(status *pipelines.PullRequestStatus, request PullRequest, base string) {
 	status.State = request.State
 	for _, field := range []struct {
@@ -315,7 +315,7 @@ func fill(status *pipelines.PullRequestStatus, request PullRequest, base string)
 	status.Checks = checksOf(*status, request)
 }
 
-// repository is the one in which pull requests for an environment are opened now.
+// repository returns the repository in which pull requests for an environment are opened now.
 func (f facts) repository(name string) *pipelines.PullRequestStrategy {
 	for _, v := range f.views {
 		if p := f.promotion(v); v.name() == name && p != nil && p.Strategy.PullRequest != nil {

@@ -46,7 +46,7 @@ func TestPIP21_NotificationStates(t *testing.T) {
 	}
 }
 
-// Somebody has changed the base branch by hand while the answer to an attempt was lost: its pull request changes nothing any more.
+// The base branch was changed by hand while the response to an attempt was lost: its pull request no longer changes anything.
 func TestPIP22_APullRequestOfNoUseIsClosed(t *testing.T) {
 	s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
 	s.look()
@@ -136,7 +136,7 @@ func TestPIP22_PullRequestStates(t *testing.T) {
 		s.wantState("b", pipelines.PromotionCreated)
 		s.wantHolds("a:Unsettled", "b:WaitingForMerge")
 	})
-	t.Run("the base branch holds the revision already", func(t *testing.T) {
+	t.Run("the base branch already has the revision", func(t *testing.T) {
 		s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
 		s.look()
 		s.finish(done).look()

@@ -9,11 +9,12 @@ import (
 	"strings"
 	"time"
 
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// Recall returns the facts as the status of a pipeline tells them, for those who explain it and cannot see the targets
-// themselves. Nothing can be begun on their account: what has been recorded is taken as being under way.
+// Recall reconstructs the facts from the status of a pipeline, for code that explains it and cannot read the targets. Nothing can start
+// from these facts: recorded attempts count as running.
 func Recall(p *pipelines.Pipeline, now time.Time) Observed {
 	o := Observed{
 		Now: now, Namespace: p.Namespace, Name: p.Name, Generation: p.Generation, Spec: *p.Spec.DeepCopy(), Status: *p.Status.DeepCopy(),
@@ -21,6 +22,7 @@ func Recall(p *pipelines.Pipeline, now time.Time) Observed {
 		KeepPullRequests: p.Annotations[KeepPullRequestsAnnotation] == "true",
 		Attempts:         map[AttemptID]Attempt{},
 		Requests:         ReadRequests(p.Annotations),
+		SuspendReason:    p.Annotations[lsv1alpha1.SuspendReasonAnnotation],
 		UserHolds:        ReadHolds(p.Annotations),
 	}
 	for id := range LiveAttempts(p.Status) {
@@ -35,7 +37,7 @@ func Recall(p *pipelines.Pipeline, now time.Time) Observed {
 				environment.Targets = append(environment.Targets, recallTarget(recorded[i]))
 			} else {
 				environment.Targets = append(environment.Targets, Target{Problem: Problem{
-					Starting: true, Reason: pipelines.ReasonTargetNotReadable, Message: "has not been looked at yet",
+					Starting: true, Reason: pipelines.ReasonTargetNotReadable, Message: "has not been checked yet",
 				}})
 			}
 		}
@@ -44,7 +46,7 @@ func Recall(p *pipelines.Pipeline, now time.Time) Observed {
 	return o
 }
 
-// recallListing reports whether the pull requests of an environment are still being looked for, and why that fails.
+// recallListing reports whether the pull requests of an environment are still being looked up, and why that fails.
 func recallListing(holds []pipelines.Hold, environment string) (pending bool, problem string) {
 	i := slices.IndexFunc(holds, func(h pipelines.Hold) bool {
 		return h.Environment == environment && h.Reason == pipelines.HoldLookingUp

@@ -15,35 +15,35 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// Ask is a decision of a person on a promotion. It counts for the environment, the revision and the run that it names.
+// Ask is a person's decision on a promotion. It applies to the environment, revision and run that it names.
 type Ask struct {
 	Environment, Revision string
 	// Run 0 is the current one.
 	Run         int64
 	By, Message string
 	Method      pipelines.ApprovalMethod
-	// Nonce of a signed call.
+	// Nonce is that of a signed call.
 	Nonce string
 	Time  time.Time
-	// Anyone says that the question is what would come of it if somebody asked who may and has not yet, whoever that is.
+	// Anyone asks what would happen if a permitted user who has not decided yet decided now.
 	Anyone bool
 }
 
-// Answer is what an Ask that was not refused has come to.
+// Answer is the result of an Ask that was accepted.
 type Answer struct {
-	// Already says that the same was decided before, so that nothing has changed.
+	// Already reports that the same was decided before, so that nothing has changed.
 	Already   bool
 	Promotion pipelines.PromotionStatus
 	Message   string
 }
 
-// Refusal is why an Ask has no effect. Nothing has changed then.
+// Refusal is why an Ask has no effect. It has changed nothing.
 type Refusal struct {
 	Reason  RefusalReason
 	Message string
 }
 
-// Error returns the message, which may be told to whoever asked.
+// Error returns the message, which may be shown to the caller.
 func (r *Refusal) Error() string { return r.Message }
 
 // RefusalReason is one word for why an Ask has no effect.
@@ -56,13 +56,13 @@ const (
 	RefusedNothingWaits RefusalReason = "NothingWaits"
 	// RefusedStale is for revisions and runs that are not the current ones.
 	RefusedStale RefusalReason = "Stale"
-	// RefusedDecided is for promotions that somebody has decided otherwise on.
+	// RefusedDecided is for promotions that were already decided otherwise.
 	RefusedDecided RefusalReason = "AlreadyDecided"
-	// RefusedBegun is for promotions that have begun.
+	// RefusedBegun is for promotions that have started.
 	RefusedBegun RefusalReason = "AlreadyBegun"
-	// RefusedNotApprover is for approvals of somebody who is not among the approvers, or who cannot stand for all of them.
+	// RefusedNotApprover is for approvals by users who are not among the approvers, or who cannot replace all of them.
 	RefusedNotApprover RefusalReason = "NotApprover"
-	// RefusedMalformed is for what cannot be understood.
+	// RefusedMalformed is for malformed requests.
 	RefusedMalformed RefusalReason = "Malformed"
 )
 
@@ -70,8 +70,8 @@ func refuse(reason RefusalReason, format string, arguments ...any) (Answer, erro
 	return Answer{}, &Refusal{Reason: reason, Message: fmt.Sprintf(format, arguments...)}
 }
 
-// Approve lets a promotion happen that waits for approval, once as many have approved as the pipeline demands. The same approval again
-// changes nothing and is no error.
+// Approve approves a promotion that waits for approval; it continues once it has as many approvals as the pipeline demands. Repeating an
+// approval changes nothing and is no error.
 func Approve(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 	e, err := asked(p, ask)
 	if err != nil {
@@ -84,7 +84,7 @@ func Approve(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 	case record.State == pipelines.PromotionRejected:
 		return refuse(
 			RefusedDecided,
-			"revision %s was rejected for environment %s%s; ask for a retry first",
+			"revision %s was rejected for environment %s%s; retry it first",
 			record.Revision,
 			ask.Environment,
 			by(decider(record)),
@@ -93,19 +93,19 @@ func Approve(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 		return Answer{
 			Already:   true,
 			Promotion: *record,
-			Message:   fmt.Sprintf("revision %s was approved for environment %s before", record.Revision, ask.Environment),
+			Message:   fmt.Sprintf("revision %s is already approved for environment %s", record.Revision, ask.Environment),
 		}, nil
 	}
 	return refuse(
 		RefusedNothingWaits,
-		"the promotion of revision %s to environment %s does not wait for approval: it is %s",
+		"the promotion of revision %s to environment %s is not waiting for approval: it is %s",
 		record.Revision,
 		ask.Environment,
 		record.State,
 	)
 }
 
-// Reject forbids a promotion that has not begun.
+// Reject rejects a promotion that has not started.
 func Reject(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 	e, err := asked(p, ask)
 	if err != nil {
@@ -125,20 +125,19 @@ func Reject(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 		return Answer{
 			Already:   true,
 			Promotion: *record,
-			Message:   fmt.Sprintf("revision %s was rejected for environment %s before", record.Revision, ask.Environment),
+			Message:   fmt.Sprintf("revision %s is already rejected for environment %s", record.Revision, ask.Environment),
 		}, nil
 	}
 	return refuse(
 		RefusedBegun,
-		"the promotion of revision %s to environment %s has begun and is %s: close its pull request, or hold the environment",
+		"the promotion of revision %s to environment %s has started and is %s: close its pull request, or hold the environment",
 		record.Revision,
 		ask.Environment,
 		record.State,
 	)
 }
 
-// PromoteNow lets a promotion happen now: it counts as approval, and neither minHealthy nor windows hold it. Suspension and
-// what people hold still do.
+// PromoteNow starts a promotion now: it counts as an approval, and overrides minHealthy and windows, but neither suspension nor holds.
 func PromoteNow(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 	e, err := asked(p, ask)
 	if err != nil {
@@ -151,12 +150,12 @@ func PromoteNow(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 		return Answer{
 			Already:   true,
 			Promotion: *record,
-			Message:   fmt.Sprintf("the promotion of revision %s to environment %s has begun before", record.Revision, ask.Environment),
+			Message:   fmt.Sprintf("the promotion of revision %s to environment %s has already started", record.Revision, ask.Environment),
 		}, nil
 	default:
 		return refuse(
 			RefusedNothingWaits,
-			"the promotion of revision %s to environment %s is %s; ask for a retry",
+			"the promotion of revision %s to environment %s is %s; retry it",
 			record.Revision,
 			ask.Environment,
 			record.State,
@@ -172,12 +171,12 @@ func PromoteNow(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 	p.Status.Environments[ask.Environment] = *e
 	return Answer{
 		Promotion: *e.Promotion,
-		Message:   fmt.Sprintf("revision %s is promoted to environment %s now", record.Revision, ask.Environment),
+		Message:   fmt.Sprintf("promoting revision %s to environment %s now", record.Revision, ask.Environment),
 	}, nil
 }
 
-// Retry begins a promotion again that came to no good end. One that has left nothing behind goes on under its key; otherwise it
-// is another promotion of the same revision, which needs an approval of its own.
+// Retry restarts a failed promotion. One that left nothing behind continues under its key; otherwise it becomes another promotion of the
+// same revision, which needs a new approval.
 func Retry(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 	e, err := asked(p, ask)
 	if err != nil {
@@ -209,11 +208,11 @@ func Retry(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 	p.Status.Environments[ask.Environment] = *e
 	return Answer{
 		Promotion: *e.Promotion,
-		Message:   fmt.Sprintf("promotion of revision %s to environment %s begins again", record.Revision, ask.Environment),
+		Message:   fmt.Sprintf("retrying the promotion of revision %s to environment %s", record.Revision, ask.Environment),
 	}, nil
 }
 
-// asked finds the promotion that a decision is about, in a copy.
+// asked returns a copy of the status of the environment whose promotion a decision is about.
 func asked(p *pipelines.Pipeline, ask Ask) (*pipelines.EnvironmentStatus, error) {
 	i := slices.IndexFunc(p.Spec.Environments, func(e pipelines.Environment) bool { return e.Name == ask.Environment })
 	if i < 0 {
@@ -239,13 +238,13 @@ func asked(p *pipelines.Pipeline, ask Ask) (*pipelines.EnvironmentStatus, error)
 	case ask.Run != 0 && record.Run != ask.Run:
 		return nil, &Refusal{
 			RefusedStale,
-			fmt.Sprintf("the promotion to environment %s is of run %d, not %d", ask.Environment, record.Run, ask.Run),
+			fmt.Sprintf("the promotion to environment %s belongs to run %d, not %d", ask.Environment, record.Run, ask.Run),
 		}
 	case !current(p, record):
 		return nil, &Refusal{
 			RefusedStale,
 			fmt.Sprintf(
-				"revision %s is not the current one any more: it is %s, of run %d",
+				"revision %s is no longer the current one: it is %s, of run %d",
 				record.Revision,
 				p.Status.Run.Revision,
 				p.Status.Run.Number,
@@ -255,7 +254,7 @@ func asked(p *pipelines.Pipeline, ask Ask) (*pipelines.EnvironmentStatus, error)
 	return e, nil
 }
 
-// current reports whether a promotion is one of the current run. In the mode Pairwise each environment has its own.
+// current reports whether a promotion belongs to the current run. In the mode Pairwise, each environment has its own.
 func current(p *pipelines.Pipeline, record *pipelines.PromotionStatus) bool {
 	return p.Spec.Mode.OrDefault() == pipelines.ModePairwise || p.Status.Run == nil ||
 		isFor(record, p.Status.Run.Revision, p.Status.Run.Number)
@@ -280,7 +279,7 @@ func decisionOf(ask Ask, decision pipelines.Decision) pipelines.Approval {
 
 func seconds(at time.Time) metav1.Time { return metav1.NewTime(at.UTC().Truncate(time.Second)) }
 
-// answer carries out the requests of people, each once, and returns the answers to be recorded, the last one first.
+// answer carries out requests, each once, and returns the answers to record, the latest first.
 func answer(f facts, l ledger) (ledger, []pipelines.RequestStatus) {
 	answers := f.Status.Requests
 	for _, request := range f.Requests[:min(len(f.Requests), pipelines.MaxRequests)] {
@@ -304,7 +303,7 @@ func answered(answers []pipelines.RequestStatus, id string) bool {
 	return slices.ContainsFunc(answers, func(r pipelines.RequestStatus) bool { return r.ID == id })
 }
 
-// answerTo carries out one request, which is about one environment.
+// answerTo carries out one request, which concerns one environment.
 func answerTo(f facts, r record, request Request) (record, pipelines.RequestStatus) {
 	p := &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: f.Namespace, Name: f.Name}, Spec: f.Spec}
 	p.Status.Run, p.Status.Environments = f.run, map[string]pipelines.EnvironmentStatus{r.name: r.EnvironmentStatus}
@@ -354,13 +353,13 @@ func carryOut(f facts, p *pipelines.Pipeline, request Request) (Answer, error) {
 	}
 	return refuse(
 		RefusedMalformed,
-		"annotation %s asks for %q: it must be approve, reject, promote or retry",
+		"annotation %s requests %q: use approve, reject, promote or retry",
 		request.Annotation,
 		request.Action,
 	)
 }
 
-// requestText is the value of an annotation by which somebody asks for something or holds something.
+// requestText is the value of an annotation that makes a request or a hold.
 type requestText struct {
 	ID          string                  `json:"id,omitempty"`
 	Action      pipelines.RequestAction `json:"action,omitempty"`
@@ -372,7 +371,7 @@ type requestText struct {
 	Time        metav1.Time             `json:"time,omitzero"`
 }
 
-// ReadRequests finds the requests among the annotations of a pipeline, the oldest first.
+// ReadRequests returns the requests among the annotations of a pipeline, the oldest first.
 func ReadRequests(annotations map[string]string) []Request {
 	var requests []Request
 	for name, value := range annotations {
@@ -410,7 +409,7 @@ func ReadRequests(annotations map[string]string) []Request {
 
 const maxID = 64
 
-// Text returns the name and value of the annotation by which a request is made.
+// Text returns the name and value of the annotation that makes the request.
 func (r Request) Text() (name, value string) {
 	text, _ := json.Marshal(requestText{
 		ID:          r.ID,
@@ -425,19 +424,19 @@ func (r Request) Text() (name, value string) {
 	return RequestAnnotationPrefix + AnnotationSuffix(r.Environment), string(text)
 }
 
-// Requester returns the name and value of the annotation that says whose request it is. The admission policy of approvals lets nobody write
-// the name of somebody else there; what the request itself says of it counts only where that annotation is missing.
+// Requester returns the name and value of the annotation that names the requester. The admission policy of approvals lets users write
+// only their own name there; what the request itself says counts only if the annotation is missing.
 func (r Request) Requester() (name, value string) {
 	return RequesterAnnotationPrefix + AnnotationSuffix(r.Environment), r.By
 }
 
-// RequesterOf is the name of the annotation that says whose request another one is.
+// RequesterOf returns the name of the annotation that names the requester of a request.
 func RequesterOf(request string) string {
 	return RequesterAnnotationPrefix + strings.TrimPrefix(request, RequestAnnotationPrefix)
 }
 
-// ReadHolds finds what people hold among the annotations of a pipeline, in the order of names. What cannot be understood holds
-// everything: somebody wanted to hold something.
+// ReadHolds returns the holds among the annotations of a pipeline, sorted by name. A malformed one holds everything, because its
+// author wanted to hold something.
 func ReadHolds(annotations map[string]string) []UserHold {
 	var names []string
 	for name := range annotations {
@@ -463,7 +462,7 @@ func ReadHolds(annotations map[string]string) []UserHold {
 	return holds
 }
 
-// Text returns the name and value of the annotation by which something is held.
+// Text returns the name and value of the annotation that makes the hold.
 func (h UserHold) Text() (name, value string) {
 	text, _ := json.Marshal(requestText{Environment: h.Environment, By: h.By, Message: h.Message, Time: seconds(h.Time)})
 	return HoldAnnotationPrefix + AnnotationSuffix(h.Environment), string(text)

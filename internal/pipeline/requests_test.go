@@ -45,7 +45,7 @@ func TestPIP25_ManualPromotionWaitsForApproval(t *testing.T) {
 	}
 }
 
-// The server for approvals writes the status and nothing else, so the Event of what follows names who approved.
+// The approval server writes nothing but the status, so the Event of what follows names the approver.
 func TestPIP25_AnApprovalFromOutsideIsTold(t *testing.T) {
 	s := newScene(t, manual(notifications()), []Target{at("1")}, []Target{at("0")})
 	s.look()
@@ -78,7 +78,7 @@ func TestPIP25_ApprovalIsVoidForANewRevision(t *testing.T) {
 	}
 }
 
-// A request is answered once, also if its annotation could not be taken away.
+// A request is answered once, even if its annotation could not be removed.
 func TestRequestIsCarriedOutOnce(t *testing.T) {
 	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
 	s.look()
@@ -155,7 +155,7 @@ func TestPIP26_DecisionsAreBoundToEnvironmentRevisionAndRun(t *testing.T) {
 	}
 }
 
-// What may be asked of a promotion in each state: done, already (nothing to do), or the reason of the refusal.
+// What may be requested of a promotion in each state: done, already (nothing to do), or the reason of the refusal.
 func TestRequestsInEachState(t *testing.T) {
 	verbs := []func(*pipelines.Pipeline, Ask) (Answer, error){Approve, Reject, PromoteNow, Retry}
 	for state, want := range map[pipelines.PromotionState][]string{
@@ -192,7 +192,7 @@ func TestRequestsInEachState(t *testing.T) {
 	}
 }
 
-func TestRejectionHoldsUntilARetryThatIsApprovedAnew(t *testing.T) {
+func TestRejectionHoldsUntilARetryThatIsApprovedAgain(t *testing.T) {
 	s := newScene(t, manual(notifications()), []Target{at("1")}, []Target{at("0")})
 	s.look()
 	s.ask(pipelines.RequestReject, "b", "1").wantPromotions()
@@ -225,7 +225,7 @@ func TestRequestsThatCannotBeUnderstood(t *testing.T) {
 	for value, says := range map[string]string{
 		"yes":                                "not a JSON object",
 		`{"action":"approve"}`:               "environment and revision must be set",
-		`{"environment":"b","revision":"1"}`: "must be approve, reject, promote or retry",
+		`{"environment":"b","revision":"1"}`: "use approve, reject, promote or retry",
 		`{"action":"approve","environment":"b","revision":"1","run":"x"}`: "not a JSON object",
 	} {
 		s := newScene(t, manual(notifications()), []Target{at("1")}, []Target{at("0")})

@@ -14,8 +14,7 @@ import (
 // chartDigest is what Flux appends to the version of a chart that comes from an OCI registry.
 var chartDigest = regexp.MustCompile(`\+[0-9a-f]{12}$`)
 
-// Comparable returns the revision of an application without what says nothing about it: the digest that Flux appends to the
-// version of a chart.
+// Comparable returns the revision of an application without irrelevant parts: the digest that Flux appends to the version of a chart.
 func Comparable(kind, revision string) string {
 	if kind == "HelmRelease" {
 		return chartDigest.ReplaceAllString(revision, "")
@@ -23,9 +22,9 @@ func Comparable(kind, revision string) string {
 	return revision
 }
 
-// Value returns what is written into a file or field for a revision. That is the revision itself, except for sources of
-// Flux. Of these it is the name if that names one version (a tag), and otherwise, since a branch moves on, the commit of a Git
-// revision or the whole digest of another one.
+// Value returns what to write into a file or field for a revision. That is the revision itself, except for sources of Flux: for these, it
+// is the name if it identifies one version (a tag), otherwise, since branches move, the commit of a Git revision or the whole digest of
+// another one.
 func Value(kind, revision string) string {
 	revision = Comparable(kind, revision)
 	s, ok := readSource(revision)
@@ -41,8 +40,8 @@ func Value(kind, revision string) string {
 	return s.algorithm + ":" + s.sum
 }
 
-// source is the revision of a source of Flux. It is reported as NAME@ALGORITHM:DIGEST if the source follows a name, and as
-// ALGORITHM:DIGEST if it names a Git commit or an OCI digest only, or if it is a bucket.
+// source is the revision of a source of Flux. It is reported as NAME@ALGORITHM:DIGEST if the source follows a name, and as ALGORITHM:DIGEST
+// if it names only a Git commit or an OCI digest, or if it is a bucket.
 type source struct{ name, algorithm, sum string }
 
 func readSource(revision string) (source, bool) {
@@ -58,8 +57,8 @@ func readSource(revision string) (source, bool) {
 	}, found && digestAlgorithms[algorithm] && sum != ""
 }
 
-// version is the name of the source if that names one version; empty if it may mean another one tomorrow. What Git calls a branch and
-// what it calls a tag cannot be told apart, unless it is a semantic version.
+// version returns the name of the source if that identifies one version; empty if it may mean another one tomorrow. Git branches and tags
+// cannot be distinguished here, unless the name is a semantic version.
 func (s source) version() string {
 	if _, err := version.ParseSemantic(s.name); err == nil {
 		return s.name
@@ -70,9 +69,9 @@ func (s source) version() string {
 	return s.name
 }
 
-// sameRevision reports whether two reports of revisions mean the same. They do if they have the same digest, however the one source and
-// the other came to it: what was seen as main@sha1:X is promoted as X, and is then reported as sha1:X. But two versions are two, even if
-// their contents are the same, so that a release follows its candidate.
+// sameRevision reports whether two reported revisions mean the same. They do if they have the same digest, however each source arrived at
+// it: what was seen as main@sha1:X is promoted as X, and is then reported as sha1:X. But different versions are different even if their
+// contents are the same, so that a release follows its candidate.
 func sameRevision(a, b string) bool {
 	if a == b {
 		return true
@@ -88,8 +87,8 @@ func sameRevision(a, b string) bool {
 	return left.version() == "" || right.version() == "" || left.version() == right.version()
 }
 
-// spell writes revisions that mean the same in the same way, so that they can be compared. The first environment has the first word, since
-// it sets the revision; then what is recorded of an environment comes before what is seen there.
+// spell gives revisions that mean the same the same spelling, so that they can be compared. The spelling of the first environment takes
+// precedence, because it sets the revision; then what is recorded of an environment precedes what is seen there.
 func spell(o Observed, views []view) {
 	var known []string
 	learn := func(revision string) string {
@@ -122,7 +121,7 @@ func spell(o Observed, views []view) {
 
 var digestAlgorithms = map[string]bool{"sha1": true, "sha256": true, "sha384": true, "sha512": true}
 
-// lower reports whether one revision is a lower version than another. It is not if one of them is no version.
+// lower reports whether one revision is a lower version than another. It is false if one of them is not a version.
 func lower(revision, than string) bool {
 	a, err := version.ParseSemantic(versionOf(revision))
 	if err != nil {
@@ -132,7 +131,7 @@ func lower(revision, than string) bool {
 	return err == nil && a.LessThan(b)
 }
 
-// versionOf is the part of a revision that may be a version.
+// versionOf returns the part of a revision that may be a version.
 func versionOf(revision string) string {
 	name, _, _ := strings.Cut(revision, "@")
 	return strings.TrimPrefix(name, "refs/tags/")

@@ -9,7 +9,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// What the first environment reports, what is written for it, and what Flux then reports in the next one, for each kind of source.
+// What the first environment reports, what is written for it, and what Flux then reports in the next one, per kind of source.
 var arrivals = []struct{ name, reported, written, then string }{
 	{"branch, pinned by commit", "main@sha1:0123abc", "0123abc", "sha1:0123abc"},
 	{"branch, pinned by commit on a branch", "main@sha1:0123abc", "0123abc", "main@sha1:0123abc"},
@@ -81,7 +81,7 @@ func TestRevisionsThatMeanTheSame(t *testing.T) {
 	}
 }
 
-// A release that has the content of its candidate is promoted nevertheless: it is what the other environments should say that they run.
+// A release with the same content as its candidate is promoted nevertheless: the other environments should report the release.
 func TestAReleaseFollowsItsCandidate(t *testing.T) {
 	s := newScene(t, notifications(), []Target{at("v1.0.0@sha1:a")}, []Target{at("v1.0.0-rc.1@sha1:a")})
 	s.Spec.AppRef.Kind = "Kustomization"
@@ -89,7 +89,7 @@ func TestAReleaseFollowsItsCandidate(t *testing.T) {
 	s.wantState("b", pipelines.PromotionAttempting)
 }
 
-// What is rolled back is recognised, however it is spelled.
+// A rollback is recognised in any spelling of the revision.
 func TestARollbackIsSeenInEverySpelling(t *testing.T) {
 	s := newScene(t, notifications(), []Target{at("main@sha1:a")}, []Target{at("sha1:b")})
 	s.Spec.AppRef.Kind = "Kustomization"
@@ -100,7 +100,7 @@ func TestARollbackIsSeenInEverySpelling(t *testing.T) {
 }
 
 func TestPIP06_WhereNothingWasDeployedNothingIsPromotedUnlessAskedFor(t *testing.T) {
-	empty := Target{NeverDeployed: true, Message: "it has no condition Ready yet"}
+	empty := Target{NeverDeployed: true, Message: "no condition Ready yet"}
 	for name, environment := range map[string][]Target{"alone": {empty}, "beside another": {at("0"), empty}} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, notifications(), []Target{at("1")}, environment)

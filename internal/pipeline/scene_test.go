@@ -13,7 +13,7 @@ import (
 
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
-// pullRequests promotes by pull request.
+// pullRequests returns a promotion by pull request.
 func pullRequests() *pipelines.Promotion {
 	return &pipelines.Promotion{Strategy: pipelines.Strategy{PullRequest: &pipelines.PullRequestStrategy{
 		Type: pipelines.GitProviderGitea, URL: "https://git.example/team/apps", BaseBranch: "main",
@@ -34,22 +34,22 @@ func manual(p *pipelines.Promotion) *pipelines.Promotion {
 	return p
 }
 
-// at is a healthy target.
+// at returns a healthy target.
 func at(revision string) Target { return Target{Healthy: true, Revision: revision} }
 
-// sick is a target that runs a revision and is not healthy.
+// sick returns a target that runs a revision and is unhealthy.
 func sick(revision string) Target { return Target{Revision: revision, Message: "pods are missing"} }
 
 var unseen = Target{Problem: Problem{Reason: pipelines.ReasonTargetNotReadable, Message: "cannot be read"}}
 
-// scene is a pipeline with environments called a, b, c, which can be looked at again and again.
+// scene is a pipeline with environments called a, b and c that runs pass by pass.
 type scene struct {
 	t testing.TB
 	Observed
 	announced []News
 }
 
-// newScene has one environment for each list of targets.
+// newScene returns a scene with one environment per list of targets.
 func newScene(t testing.TB, promotion *pipelines.Promotion, environments ...[]Target) *scene {
 	s := &scene{t: t}
 	s.Namespace, s.Name, s.Generation, s.Now = "team", "app", 1, noon
@@ -68,10 +68,10 @@ func newScene(t testing.TB, promotion *pipelines.Promotion, environments ...[]Ta
 	return s
 }
 
-// maxPass is how many decisions a pass may take here; the loop allows four times as many.
+// maxPass is the maximum number of decisions per pass here; the loop allows four times as many.
 const maxPass = 8
 
-// look makes one pass, as the loop does it, with effects that do at once what they say. It returns all effects but news.
+// look runs one pass like the loop, with effects that take place at once. It returns all effects but news.
 func (s *scene) look() []Effect {
 	s.t.Helper()
 	s.announced = nil
@@ -101,7 +101,7 @@ func (s *scene) look() []Effect {
 	return nil
 }
 
-// wantAwakeInTime checks that a pipeline does not sleep over something that it would do only because time goes by.
+// wantAwakeInTime checks that a pipeline does not sleep past a time at which it would act.
 func wantAwakeInTime(t testing.TB, o Observed, d Decision) {
 	t.Helper()
 	if d.RequeueAfter <= soonest {
@@ -132,19 +132,19 @@ func (s *scene) act(effect Effect) bool {
 	return true
 }
 
-// pass lets time go by.
+// pass advances the time.
 func (s *scene) pass(d time.Duration) *scene {
 	s.Now = s.Now.Add(d)
 	return s
 }
 
-// set changes the targets of an environment.
+// set replaces the targets of an environment.
 func (s *scene) set(environment int, targets ...Target) *scene {
 	s.Environments[environment].Targets = targets
 	return s
 }
 
-// finish ends all attempts that are running.
+// finish ends all running attempts.
 func (s *scene) finish(with Attempt) *scene {
 	for id, attempt := range s.Attempts {
 		if attempt.State == AttemptRunning {
@@ -154,7 +154,7 @@ func (s *scene) finish(with Attempt) *scene {
 	return s
 }
 
-// opened is an attempt that has opened a pull request.
+// opened returns an attempt that has opened a pull request.
 func opened(number int64) Attempt {
 	return Attempt{State: AttemptDone, Result: Result{BaseCommit: "base", PullRequest: PullRequest{
 		Number: number, URL: "https://git.example/team/apps/pulls/1", State: pipelines.PullRequestOpen, HeadCommit: "head",
@@ -170,7 +170,7 @@ func failed(permanent bool) Attempt {
 	}
 }
 
-// saw has the pull request of an environment be in a state.
+// saw sets the observed state of the pull request of an environment.
 func (s *scene) saw(environment string, state pipelines.PullRequestState) *scene {
 	p := s.Status.Environments[environment].Promotion
 	s.PullRequests = []PullRequest{{
@@ -180,7 +180,7 @@ func (s *scene) saw(environment string, state pipelines.PullRequestState) *scene
 	return s
 }
 
-// state is how the promotion to an environment is.
+// state returns the state of the promotion to an environment.
 func (s *scene) state(environment string) pipelines.PromotionState {
 	if p := s.Status.Environments[environment].Promotion; p != nil {
 		return p.State
@@ -204,7 +204,7 @@ func (s *scene) wantState(environment string, want pipelines.PromotionState) {
 	}
 }
 
-// holds are the environments and reasons of all holds.
+// holds returns the environments and reasons of all holds.
 func (s *scene) holds() []string {
 	var texts []string
 	for _, hold := range s.Status.Holds {
@@ -220,7 +220,7 @@ func (s *scene) wantHolds(want ...string) {
 	}
 }
 
-// promotions are the environments and revisions of promotions that were begun.
+// promotions returns the environments and revisions of started promotions.
 func promotions(effects []Effect) []string {
 	var texts []string
 	for _, effect := range effects {

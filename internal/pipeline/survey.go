@@ -11,13 +11,13 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// verdict is what the walk through the environments finds at one of them.
+// verdict is what the walk finds at an environment.
 type verdict string
 
 const (
-	// verdictSource is for the first environment once it has settled: revisions come from it.
+	// verdictSource is for the first environment once it has settled: it sets the revision.
 	verdictSource verdict = "source"
-	// verdictUnsettled is for the first environment while it has not.
+	// verdictUnsettled is for the first environment until it has settled.
 	verdictUnsettled verdict = "unsettled"
 	// verdictReached environments are healthy at the revision.
 	verdictReached verdict = "reached"
@@ -27,13 +27,13 @@ const (
 	verdictUnreadable verdict = "unreadable"
 	// verdictNoTargets environments have no targets.
 	verdictNoTargets verdict = "no targets"
-	// verdictInvalid environments have the name of another one.
+	// verdictInvalid environments have a duplicate name.
 	verdictInvalid verdict = "invalid"
-	// verdictNeverDeployed environments have applications that were never deployed, and are not to be deployed to first by the pipeline.
+	// verdictNeverDeployed environments have applications that were never deployed, and whose first deployment the pipeline must not make.
 	verdictNeverDeployed verdict = "never deployed"
 	// verdictNeeded environments need a promotion.
 	verdictNeeded verdict = "needed"
-	// verdictBehind environments are not asked: the revision has not got that far.
+	// verdictBehind environments are not evaluated: the revision has not reached them.
 	verdictBehind verdict = "behind"
 )
 
@@ -41,38 +41,38 @@ const (
 type step struct {
 	view
 	verdict verdict
-	// revision that is to come here, and the run that brings it; empty if there is none.
+	// revision that the environment should get, and the run that brings it; empty if there is none.
 	revision string
 	run      int64
-	// offered says that the environment before has the revision now.
+	// offered reports whether the previous environment has the revision now.
 	offered bool
-	// settled is what the environment has settled on last; nil if it never has.
+	// settled is what the environment last settled on; nil if it never has.
 	settled *pipelines.Settlement
 }
 
-// attemptable reports whether an attempt may be made for a promotion. One that has begun is also brought to its end while the revision
-// rolls out: it may be on some targets only because the attempt was cut off before it came to the others, or to its own end.
+// attemptable reports whether a promotion may be attempted. One that has started also continues while the revision rolls out: the revision
+// may be on some targets only, because the attempt was cut off before it reached the others, or before it finished.
 func (s step) attemptable(p *pipelines.PromotionStatus) bool {
 	begun := p.Attempts > 0 && (p.State == pipelines.PromotionAttempting || p.State == pipelines.PromotionFailed)
 	return s.verdict == verdictNeeded || s.verdict == verdictRollingOut && begun
 }
 
-// facts are what was observed, put in order: what each environment shows, which revision goes through the pipeline, and how far it has
-// got. They are the same in all stages that come after.
+// facts are the observations in order: what each environment shows, which revision moves through the pipeline, and how far it has got. They
+// do not change in later stages.
 type facts struct {
 	Observed
-	// now is in whole seconds, as the API stores times.
+	// now has whole seconds, as the API stores times.
 	now   metav1.Time
 	views []view
-	// blind says that a pipeline without memory cannot find out which pull requests it has. It does not begin a run then.
+	// blind reports whether a pipeline without recorded state cannot find its pull requests yet. It then starts no run.
 	blind bool
-	// run is the current one; nil if there was none yet.
+	// run is the current one; nil before the first.
 	run *pipelines.Run
-	// steps are what is found at each environment of the spec. There are none if the pipeline is being deleted.
+	// steps are what the walk finds at each environment of the spec. Empty if the pipeline is being deleted.
 	steps []step
 }
 
-// survey finds out where everything is.
+// survey determines the state of all environments.
 func survey(o Observed) facts {
 	f := facts{Observed: o, now: seconds(o.Now), views: views(o), run: o.Status.Run}
 	if o.Deleted {
@@ -86,14 +86,14 @@ func survey(o Observed) facts {
 	return f
 }
 
-// index is the place of an environment in the spec; negative if it is not there.
+// index returns the position of an environment in the spec; negative if it is missing.
 func (f facts) index(name string) int {
 	return slices.IndexFunc(f.views, func(v view) bool { return v.name() == name })
 }
 
 func (f facts) pairwise() bool { return f.Spec.Mode.OrDefault() == pipelines.ModePairwise }
 
-// walk looks at the environments in order, because what one has settled on is what the next one is to get.
+// walk visits the environments in order, because what one has settled on is what the next one should get.
 func walk(f facts) []step {
 	steps := make([]step, 0, len(f.views))
 	going := true
@@ -136,7 +136,7 @@ func nextStep(f facts, s step, before []step, going bool) step {
 	return s
 }
 
-// incoming is the revision that is to come into the environment after some others, and its run.
+// incoming returns the revision that the environment after some others should get, and its run.
 func incoming(f facts, before []step) (string, int64) {
 	if len(before) == 1 || !f.pairwise() {
 		if f.run != nil {
@@ -152,8 +152,8 @@ func incoming(f facts, before []step) (string, int64) {
 	return "", 0
 }
 
-// offered reports whether the environment before has a revision to offer now. In the mode Superseding it must be the one of the
-// run, all the way from the first environment.
+// offered reports whether the previous environment offers a revision now. In the mode Superseding, all environments before must have the
+// revision of the run.
 func offered(f facts, s step, before []step, going bool) bool {
 	if !f.pairwise() {
 		return going
@@ -162,7 +162,7 @@ func offered(f facts, s step, before []step, going bool) bool {
 	return !last.duplicate && s.revision != "" && last.view.revision() == s.revision
 }
 
-// judge compares an environment with the revision that it is to get.
+// judge compares an environment with the revision that it should get.
 func judge(s step) verdict {
 	switch {
 	case len(s.seen.Targets) == 0:
@@ -179,7 +179,7 @@ func judge(s step) verdict {
 	return verdictNeeded
 }
 
-// settlement is which revision an environment has settled on. As long as it has not settled on another one, it is the last one.
+// settlement returns the revision that an environment has settled on last.
 func settlement(f facts, s step) *pipelines.Settlement {
 	revision := s.view.revision()
 	if revision == "" {
@@ -202,7 +202,7 @@ func settlement(f facts, s step) *pipelines.Settlement {
 	return s.settled
 }
 
-// currentRun is another one than before if the first environment has settled on another revision.
+// currentRun returns a new run if the first environment has settled on another revision, otherwise the previous one.
 func currentRun(f facts) *pipelines.Run {
 	before := f.Status.Run
 	if len(f.views) == 0 {
@@ -218,7 +218,7 @@ func currentRun(f facts) *pipelines.Run {
 	return &pipelines.Run{Number: before.Number + 1, Revision: revision, StartTime: f.now}
 }
 
-// completeRun notes when the last environment has the revision of the run.
+// completeRun sets the completion time once all environments have the revision of the run.
 func completeRun(f facts, run *pipelines.Run) *pipelines.Run {
 	if run == nil || run.CompletionTime != nil || len(f.views) == 0 {
 		return run
@@ -231,9 +231,9 @@ func completeRun(f facts, run *pipelines.Run) *pipelines.Run {
 	return &completed
 }
 
-// lostNumber numbers what an environment has settled on if the memory is lost. Pull requests tell which numbers were used: the
-// last one is taken up again if it was for the same revision, so that its traces are recognised. In the mode Pairwise each
-// environment counts for the next one only.
+// lostNumber numbers what an environment has settled on if the status was lost. Pull requests reveal the used numbers: the last one is
+// reused if it was for the same revision, so that its traces are recognised. In the mode Pairwise, an environment determines the numbers of
+// the next one only.
 func lostNumber(f facts, i int, revision string) int64 {
 	var last PullRequest
 	for _, request := range f.PullRequests {
@@ -248,9 +248,8 @@ func lostNumber(f facts, i int, revision string) int64 {
 	return last.Run + 1
 }
 
-// starting reports whether something has not been looked at for the first time that would be concluded from. A pipeline without
-// memory has to see its pull requests before it numbers a run: they may be from an earlier one, and only its number gives their
-// keys.
+// starting reports whether facts are still missing for the first time that a decision would depend on. A pipeline without recorded state
+// must see its pull requests before it numbers a run: they may belong to an earlier one, and their keys follow only from its number.
 func starting(o Observed) bool {
 	return slices.ContainsFunc(o.Environments, func(e Environment) bool {
 		if e.ListingPending && e.ListingProblem == "" && o.Status.Run == nil {

@@ -11,19 +11,19 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// view is an environment of the spec with what is known about it.
+// view is an environment of the spec with the facts about it.
 type view struct {
 	index int
 	spec  pipelines.Environment
 	seen  Environment
 	kind  string
-	// reported are the revisions of the targets as they say them; in seen they are spelled alike where they mean the same.
+	// reported are the revisions as the targets report them; in seen, those that mean the same have the same spelling.
 	reported []string
-	// duplicate says that an environment before it has the same name.
+	// duplicate reports whether an earlier environment has the same name.
 	duplicate bool
 }
 
-// views pairs the environments of the spec with the facts about them. What is not known of a target makes it unreadable.
+// views pairs the environments of the spec with the facts about them. A target without facts is unreadable.
 func views(o Observed) []view {
 	result := make([]view, len(o.Spec.Environments))
 	seen := map[string]bool{}
@@ -35,7 +35,7 @@ func views(o Observed) []view {
 		v.seen.Targets = slices.Clone(v.seen.Targets[:min(len(v.seen.Targets), len(spec.Targets))])
 		for len(v.seen.Targets) < len(spec.Targets) {
 			v.seen.Targets = append(v.seen.Targets, Target{Problem: Problem{
-				Reason: pipelines.ReasonTargetNotReadable, Message: "nothing is known about it",
+				Reason: pipelines.ReasonTargetNotReadable, Message: "unknown",
 			}})
 		}
 		for t := range v.seen.Targets {
@@ -57,7 +57,7 @@ func (v view) readable() bool {
 	return !slices.ContainsFunc(v.seen.Targets, func(t Target) bool { return !t.Readable() })
 }
 
-// revision is the one that all targets are healthy at; empty if the environment has not settled.
+// revision returns the revision at which all targets are healthy; empty if the environment has not settled.
 func (v view) revision() string {
 	var revision string
 	for _, t := range v.seen.Targets {
@@ -69,12 +69,12 @@ func (v view) revision() string {
 	return revision
 }
 
-// runs reports whether a target is seen to be at a revision, healthy or not.
+// runs reports whether a readable target runs a revision, healthy or not.
 func (v view) runs(revision string) bool {
 	return slices.ContainsFunc(v.seen.Targets, func(t Target) bool { return t.Readable() && t.Revision == revision })
 }
 
-// left reports whether it is known that no target runs a revision.
+// left reports whether it is certain that no target runs a revision.
 func (v view) left(revision string) bool {
 	return len(v.seen.Targets) > 0 && v.readable() && !v.runs(revision)
 }
@@ -84,7 +84,7 @@ func (v view) runsHigher(revision string) bool {
 	return slices.ContainsFunc(v.seen.Targets, func(t Target) bool { return lower(revision, t.Revision) })
 }
 
-// tried reports whether a target has tried a revision and runs another one. It may still be at it.
+// tried reports whether a target has tried a revision and runs another one. The attempt may still be under way.
 func (v view) tried(revision string) bool {
 	return slices.ContainsFunc(v.seen.Targets, func(t Target) bool { return t.tried(revision) })
 }
@@ -98,7 +98,7 @@ func (t Target) tried(revision string) bool {
 	return t.Readable() && !t.Healthy && t.AttemptedRevision == revision && t.Revision != revision
 }
 
-// unreadableGate is closed while targets cannot be read, or must not be.
+// unreadableGate is closed while a target cannot be read, or may not be.
 func unreadableGate(v view) gate {
 	g := gate{reason: pipelines.HoldTargetNotReadable, message: v.unreadable()}
 	i := slices.IndexFunc(v.seen.Targets, func(t Target) bool { return !t.Readable() })
@@ -111,7 +111,7 @@ func unreadableGate(v view) gate {
 	return g
 }
 
-// neverDeployed reports whether a target has an application that nobody has deployed yet.
+// neverDeployed reports whether a target has an application that was never deployed.
 func (v view) neverDeployed() bool {
 	return slices.ContainsFunc(v.seen.Targets, func(t Target) bool { return t.NeverDeployed })
 }
@@ -128,7 +128,7 @@ func (v view) unreadable() string {
 	return list(v, func(t Target) (string, bool) { return t.Problem.Message, !t.Readable() })
 }
 
-// laggards says which targets are not healthy at a revision. Without a revision it tells about all targets.
+// laggards says which targets are not healthy at a revision. Without a revision, it names all targets.
 func (v view) laggards(revision string) string {
 	return list(v, func(t Target) (string, bool) {
 		switch {
@@ -152,7 +152,7 @@ func orNone(revision string) string {
 	return revision
 }
 
-// list says something about each target that there is something to say about.
+// list describes each target for which tell has something to report.
 func list(v view, tell func(Target) (string, bool)) string {
 	var parts []string
 	for i, t := range v.seen.Targets {
@@ -171,10 +171,10 @@ func nameTarget(t pipelines.Target) string {
 	return fmt.Sprintf("target %s in %s %s", t.Namespace, t.ClusterRef.Kind, t.ClusterRef.Name)
 }
 
-// promotion is the block that says how to promote to the environment; nil if there is none.
+// promotion returns the block that says how to promote to the environment; nil if there is none.
 func (o Observed) promotion(v view) *pipelines.Promotion { return o.Spec.PromotionTo(v.spec) }
 
-// strategyOf returns the strategy that counts, with nothing but that one set; an empty name if there is none.
+// strategyOf returns the effective strategy, with only that one set; an empty name if there is none.
 func strategyOf(p *pipelines.Promotion) (pipelines.StrategyName, pipelines.Strategy) {
 	switch {
 	case p == nil:

@@ -11,14 +11,14 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// Votes are the approvals that count for a promotion, as the pipeline demands them now: those of different approvers, of whom it
-// may have a list.
+// Votes are the approvals that count for a promotion under the current spec: at most one per approver, and only from the list if there is
+// one.
 type Votes struct {
 	// Given are those that count, the oldest first.
 	Given []pipelines.Approval
 	// Quorum is how many are needed.
 	Quorum int
-	// Approvers are the only ones who may approve; everybody with the right may if there are none.
+	// Approvers are the only ones who may approve; if empty, everybody with the right may.
 	Approvers []pipelines.Approver
 }
 
@@ -36,10 +36,10 @@ func VotesFor(block *pipelines.Promotion, p *pipelines.PromotionStatus) Votes {
 	return v
 }
 
-// Missing is how many more have to approve.
+// Missing returns how many more approvals are needed.
 func (v Votes) Missing() int { return max(0, v.Quorum-len(v.Given)) }
 
-// Told says who has approved, how many more have to, and who may.
+// Told says who has approved, how many more approvals are needed, and who may give them.
 func (v Votes) Told() string {
 	var names []string
 	for _, approval := range v.Given {
@@ -59,12 +59,12 @@ func (v Votes) Told() string {
 		}
 	}
 	if len(others) < v.Missing() {
-		return text + ", which can never be enough: the pipeline demands more than it lists approvers"
+		return text + ", which can never be enough: the pipeline requires more approvals than it lists approvers"
 	}
-	return text + ", to be given by " + strings.Join(others, ", ")
+	return text + ", missing: " + strings.Join(others, ", ")
 }
 
-// voter is whoever has approved. A key is no user, though both may have the same name.
+// voter returns who approved. A key is not a user, though both may have the same name.
 func voter(a pipelines.Approval) pipelines.Approver {
 	if a.Method == pipelines.ApprovalWebhook || a.Method == pipelines.ApprovalLegacyWebhook {
 		return pipelines.Approver{Key: a.By}
@@ -90,7 +90,7 @@ func (v Votes) lists(one pipelines.Approver) bool {
 // named reports whether it matters who approves.
 func (v Votes) named() bool { return v.Quorum > 1 || len(v.Approvers) > 0 }
 
-// refuse says why an approval cannot count.
+// refuse returns why an approval does not count; nil if it does.
 func (v Votes) refuse(ask Ask) error {
 	one := voter(pipelines.Approval{By: ask.By, Method: ask.Method})
 	switch {
@@ -98,7 +98,7 @@ func (v Votes) refuse(ask Ask) error {
 		return nil
 	case ask.By == "" || len(ask.By) > maxOldMessage:
 		return &Refusal{RefusedNotApprover, fmt.Sprintf(
-			"who approves environment %s has to be known, by a name of at most %d bytes: use espalier approve, or name the user in the annotation %s",
+			"approvals for environment %s need a user name of at most %d bytes: use espalier approve, or set the user in the annotation %s",
 			ask.Environment, maxOldMessage, RequesterAnnotationPrefix+AnnotationSuffix(ask.Environment))}
 	case !v.lists(one):
 		return &Refusal{RefusedNotApprover, fmt.Sprintf(
@@ -107,7 +107,7 @@ func (v Votes) refuse(ask Ask) error {
 	return nil
 }
 
-// take records an approval and reports whether there are enough now. What does not count any more is dropped.
+// take records an approval and reports whether there are enough now. Approvals that no longer count are dropped.
 func (v Votes) take(e *pipelines.EnvironmentStatus, ask Ask) (next Votes, enough bool) {
 	decision := decisionOf(ask, pipelines.DecisionApproved)
 	next = v
@@ -121,7 +121,7 @@ func (v Votes) take(e *pipelines.EnvironmentStatus, ask Ask) (next Votes, enough
 	return next, next.Missing() == 0
 }
 
-// voteOn approves a promotion that waits for it. It goes on once enough have approved.
+// voteOn approves a promotion that waits for approval. It continues once there are enough approvals.
 func voteOn(p *pipelines.Pipeline, e *pipelines.EnvironmentStatus, ask Ask) (Answer, error) {
 	votes := VotesFor(blockOf(p, ask.Environment), e.Promotion)
 	if err := votes.refuse(ask); err != nil {
@@ -130,7 +130,7 @@ func voteOn(p *pipelines.Pipeline, e *pipelines.EnvironmentStatus, ask Ask) (Ans
 	what := fmt.Sprintf("promotion of revision %s to environment %s", e.Promotion.Revision, ask.Environment)
 	if one := voter(pipelines.Approval{By: ask.By, Method: ask.Method}); votes.has(one) && !ask.Anyone {
 		return Answer{
-			Already: true, Promotion: *e.Promotion, Message: fmt.Sprintf("%s has approved the %s before, which has %s", voterName(one), what, votes.Told()),
+			Already: true, Promotion: *e.Promotion, Message: fmt.Sprintf("%s has already approved the %s, which has %s", voterName(one), what, votes.Told()),
 		}, nil
 	}
 	votes, enough := votes.take(e, ask)
@@ -144,7 +144,7 @@ func voteOn(p *pipelines.Pipeline, e *pipelines.EnvironmentStatus, ask Ask) (Ans
 	return Answer{Promotion: *e.Promotion, Message: message}, nil
 }
 
-// voteAtOnce is the approval that a request to promote now counts as. It is one among others: it cannot replace theirs.
+// voteAtOnce records the approval that a request to promote now counts as. It is one of several: it cannot replace the others.
 func voteAtOnce(p *pipelines.Pipeline, e *pipelines.EnvironmentStatus, ask Ask) error {
 	block := blockOf(p, ask.Environment)
 	if block == nil || !block.Manual {
@@ -157,7 +157,7 @@ func voteAtOnce(p *pipelines.Pipeline, e *pipelines.EnvironmentStatus, ask Ask) 
 	}
 	if votes.has(voter(pipelines.Approval{By: ask.By, Method: ask.Method})) && !ask.Anyone || votes.Missing() > 1 {
 		return &Refusal{RefusedNotApprover, fmt.Sprintf(
-			"the promotion of revision %s to environment %s has %s: it can be promoted now when the others have approved, or by the last of them",
+			"the promotion of revision %s to environment %s has %s: \"promote\" works after all other approvals, or as the last one",
 			e.Promotion.Revision, ask.Environment, votes.Told())}
 	}
 	votes.take(e, ask)

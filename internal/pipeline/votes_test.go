@@ -12,15 +12,15 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// vote is a decision of somebody, and what it has to come to.
+// vote is a decision by one user, and its expected result.
 type vote struct {
 	action pipelines.RequestAction // approve if it is empty
 	by     string
 	method pipelines.ApprovalMethod
-	// refused and already are what the answer has to say; accepted is what the rest comes to.
+	// refused and already say which answer is expected; without either, the vote must be accepted.
 	refused, already bool
 	state            pipelines.PromotionState
-	// told is a part of the answer.
+	// told is an expected part of the answer.
 	told string
 }
 
@@ -44,12 +44,12 @@ func TestQuorumAndApprovers(t *testing.T) {
 		"nobody needs a name": {&pipelines.ApprovalPolicy{}, []vote{{state: unattempted}}},
 		"two of anybody": {&pipelines.ApprovalPolicy{Quorum: 2}, []vote{
 			{by: "ann", state: unapproved, told: "has 1 of 2 approvals (ann): 1 more must approve"},
-			{by: "ann", already: true, state: unapproved, told: "ann has approved"},
+			{by: "ann", already: true, state: unapproved, told: "ann has already approved"},
 			{by: "bob", state: unattempted, told: "is approved"},
 			{by: "cay", already: true, state: unattempted},
 		}},
 		"nameless ones do not count": {&pipelines.ApprovalPolicy{Quorum: 2}, []vote{
-			{refused: true, state: unapproved, told: "has to be known"},
+			{refused: true, state: unapproved, told: "need a user name"},
 			{by: strings.Repeat("x", 251), refused: true, state: unapproved, told: "at most 250 bytes"},
 		}},
 		"a key is no user": {&pipelines.ApprovalPolicy{Quorum: 2}, []vote{
@@ -62,14 +62,14 @@ func TestQuorumAndApprovers(t *testing.T) {
 			{by: "gate", method: pipelines.ApprovalLegacyWebhook, already: true, state: unapproved},
 		}},
 		"a list": {&pipelines.ApprovalPolicy{Approvers: append(users("ann"), pipelines.Approver{Key: "gate"})}, []vote{
-			{by: "bob", refused: true, state: unapproved, told: "bob is not among the approvers of environment b: 0 of 1 approvals, to be given by ann, key gate"},
+			{by: "bob", refused: true, state: unapproved, told: "bob is not among the approvers of environment b: 0 of 1 approvals, missing: ann, key gate"},
 			{by: "ann", method: pipelines.ApprovalWebhook, refused: true, state: unapproved, told: "key ann is not among"},
 			{by: "gate", refused: true, state: unapproved, told: "gate is not among"},
 			{action: pipelines.RequestPromote, by: "bob", refused: true, state: unapproved},
 			{by: "gate", method: pipelines.ApprovalWebhook, state: unattempted},
 		}},
 		"two of a list": {&pipelines.ApprovalPolicy{Quorum: 2, Approvers: users("ann", "bob", "cay")}, []vote{
-			{by: "bob", state: unapproved, told: "1 of 2 approvals (bob), to be given by ann, cay: 1 more must approve"},
+			{by: "bob", state: unapproved, told: "1 of 2 approvals (bob), missing: ann, cay: 1 more must approve"},
 			{by: "dan", refused: true, state: unapproved},
 			{by: "cay", state: unattempted},
 		}},
@@ -81,7 +81,7 @@ func TestQuorumAndApprovers(t *testing.T) {
 			{action: pipelines.RequestReject, by: "cay", state: pipelines.PromotionRejected},
 			{by: "bob", refused: true, state: pipelines.PromotionRejected},
 		}},
-		"a retry begins to count anew": {&pipelines.ApprovalPolicy{Quorum: 2}, []vote{
+		"a retry restarts the count": {&pipelines.ApprovalPolicy{Quorum: 2}, []vote{
 			{by: "ann", state: unapproved},
 			{action: pipelines.RequestReject, by: "cay", state: pipelines.PromotionRejected},
 			{action: pipelines.RequestRetry, by: "ann", state: unapproved},
@@ -138,7 +138,7 @@ func (v vote) check(t *testing.T, i int, p *pipelines.Pipeline) {
 	}
 }
 
-// quorumOfTwo is a promotion that ann has approved, and that waits for somebody else.
+// quorumOfTwo returns a promotion that ann has approved, and that waits for a second approval.
 func quorumOfTwo(t *testing.T) *scene {
 	t.Helper()
 	block := manual(notifications())
@@ -154,7 +154,7 @@ func quorumOfTwo(t *testing.T) *scene {
 	return s
 }
 
-// askAs approves in the name of somebody.
+// askAs approves in the name of a user.
 func (s *scene) askAs(user, environment, revision string) *scene {
 	s.t.Helper()
 	s.pass(time.Second).ask(pipelines.RequestApprove, environment, revision)
@@ -182,7 +182,7 @@ func TestANewRevisionHasNoApprovals(t *testing.T) {
 	}
 }
 
-// What the pipeline demands now counts, as long as the promotion has not begun.
+// The current demands count, as long as the promotion has not started.
 func TestApprovalsCountByWhatIsDemandedNow(t *testing.T) {
 	for name, test := range map[string]struct {
 		demands *pipelines.ApprovalPolicy
@@ -192,8 +192,8 @@ func TestApprovalsCountByWhatIsDemandedNow(t *testing.T) {
 		"less":                   {&pipelines.ApprovalPolicy{Quorum: 1}, []string{"b:1"}, ""},
 		"nothing":                {nil, []string{"b:1"}, ""},
 		"more":                   {&pipelines.ApprovalPolicy{Quorum: 3}, nil, "1 of 3 approvals (ann)"},
-		"somebody else":          {&pipelines.ApprovalPolicy{Approvers: []pipelines.Approver{{User: "cay"}}}, nil, "0 of 1 approvals, to be given by cay"},
-		"somebody else and more": {&pipelines.ApprovalPolicy{Quorum: 1, Approvers: []pipelines.Approver{{Key: "ann"}}}, nil, "to be given by key ann"},
+		"somebody else":          {&pipelines.ApprovalPolicy{Approvers: []pipelines.Approver{{User: "cay"}}}, nil, "0 of 1 approvals, missing: cay"},
+		"somebody else and more": {&pipelines.ApprovalPolicy{Quorum: 1, Approvers: []pipelines.Approver{{Key: "ann"}}}, nil, "missing: key ann"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := quorumOfTwo(t)
@@ -213,7 +213,7 @@ func TestApprovalsCountByWhatIsDemandedNow(t *testing.T) {
 	}
 }
 
-// The annotation that the admission policy guards says who asks; what the request says of it counts only without one.
+// The annotation that the admission policy guards names the requester; what the request says counts only without it.
 func TestTheRequesterIsTheOneOfTheAnnotation(t *testing.T) {
 	request := Request{ID: "a", Action: pipelines.RequestApprove, Environment: "b", Revision: "1", By: "claimed", Time: noon}
 	name, value := request.Text()

@@ -13,23 +13,22 @@ import (
 
 // Explanation is one line of the answer to why a revision is where it is.
 type Explanation struct {
-	// Environment that it is about; empty for the whole pipeline.
+	// Environment that the line is about; empty for the whole pipeline.
 	Environment string
 	// Reason of the hold; empty if nothing is held.
 	Reason pipelines.HoldReason
 	// Message is a sentence.
 	Message string
-	// Since is when it began, Until when it ends by itself; zero if there is no such time.
+	// Since is when it started, Until when it ends by itself; zero if there is no such time.
 	Since, Until time.Time
-	// Remedy is what can be done about it; empty if nothing has to be.
+	// Remedy is what to do about it; empty if nothing is needed.
 	Remedy string
 }
 
-// Why explains to people what is going on, from the first environment to the last. It comes from the same plan that the
-// controller follows.
+// Why explains what is going on, from the first environment to the last. It uses the same plan as the controller.
 func Why(o Observed) []Explanation {
 	if len(o.Status.Environments) == 0 && starting(o) && !o.Deleted {
-		return []Explanation{{Message: "the targets have not been looked at yet"}}
+		return []Explanation{{Message: "the targets have not been checked yet"}}
 	}
 	next := advance(o)
 	if o.Deleted {
@@ -53,7 +52,7 @@ func Why(o Observed) []Explanation {
 	return lines
 }
 
-// explainDeletion says what a pipeline that is being deleted still waits for.
+// explainDeletion returns what a pipeline that is being deleted still waits for.
 func explainDeletion(holds []pipelines.Hold) []Explanation {
 	var lines []Explanation
 	for _, hold := range holds {
@@ -61,7 +60,7 @@ func explainDeletion(holds []pipelines.Hold) []Explanation {
 	}
 	if len(lines) == 0 {
 		return []Explanation{
-			{Message: "the pipeline is being deleted and waits for none of its pull requests; see metadata.finalizers for who else keeps it"},
+			{Message: "the pipeline is being deleted and waits for no pull requests; metadata.finalizers shows what else keeps it"},
 		}
 	}
 	return lines
@@ -97,9 +96,9 @@ func explain(next outcome, s step) []Explanation {
 		line.Message = fmt.Sprintf("revision %s is being promoted by %s, attempt %d", p.Revision, p.Strategy, p.Attempts)
 		line.Since = p.StartTime.Time
 	case s.revision == "":
-		line.Message = "no revision is on its way yet"
+		line.Message = "no revision in progress yet"
 	default:
-		line.Message = fmt.Sprintf("revision %s has not got this far", s.revision)
+		line.Message = fmt.Sprintf("revision %s has not reached this environment yet", s.revision)
 	}
 	if r.Healthy != nil && r.Healthy.Revision == s.revision {
 		line.Since = r.Healthy.Since.Time
@@ -107,39 +106,39 @@ func explain(next outcome, s step) []Explanation {
 	return []Explanation{line}
 }
 
-// going says as which run the revision of the first environment goes through the pipeline, if it does.
+// going names the run in which the revision of the first environment moves through the pipeline, if there is one.
 func going(s step, run *pipelines.Run) string {
 	if s.verdict != verdictSource || run == nil {
 		return ""
 	}
-	return fmt.Sprintf(", which goes through the pipeline as run %d", run.Number)
+	return fmt.Sprintf(", run %d of the pipeline", run.Number)
 }
 
-// Remedy says what ends a hold, for people.
+// Remedy returns what ends a hold, for people.
 func Remedy(reason pipelines.HoldReason) string { return remedies[reason] }
 
 var remedies = map[pipelines.HoldReason]string{
-	pipelines.HoldSuspended:             "set `spec.suspend` to false",
+	pipelines.HoldSuspended:             "`espalier resume`, or set `spec.suspend` to false",
 	pipelines.HoldUnsettled:             "find out why the targets of the first environment are not healthy at one revision",
-	pipelines.HoldTargetNotReadable:     "fix the cluster, the reference or the permission that the message names",
-	pipelines.HoldRollingOut:            "nothing, unless the targets that the message names do not become healthy",
+	pipelines.HoldTargetNotReadable:     "fix the cluster, the reference or the permission named in the message",
+	pipelines.HoldRollingOut:            "wait; act only if the targets in the message do not become healthy",
 	pipelines.HoldSoaking:               "wait, or `espalier promote`",
 	pipelines.HoldOutsideWindow:         "wait, or `espalier promote`",
 	pipelines.HoldWaitingForApproval:    "`espalier approve` or `espalier reject`",
 	pipelines.HoldWaitingForMerge:       "merge or close the pull request",
 	pipelines.HoldRetrying:              "wait, or `espalier retry`",
-	pipelines.HoldFailed:                "correct what the message names; a change of the pipeline, its Secret or the repository starts another attempt, and so does `espalier retry`",
+	pipelines.HoldFailed:                "fix what the message names; changing the pipeline, its Secret or the repository starts another attempt, and so does `espalier retry`",
 	pipelines.HoldAbandoned:             "`espalier retry`, or another revision",
 	pipelines.HoldRejected:              "`espalier retry`, or another revision",
 	pipelines.HoldRolledBack:            "`espalier retry`, or another revision",
-	pipelines.HoldStalled:               "find out why the targets do not follow; then `espalier retry`, or another revision",
-	pipelines.HoldNoStrategy:            "set a strategy, if something is to be promoted",
-	pipelines.HoldNoTargets:             "give the environment targets",
+	pipelines.HoldStalled:               "find out why the targets do not take the revision; then `espalier retry`, or another revision",
+	pipelines.HoldNoStrategy:            "set a strategy to promote to this environment",
+	pipelines.HoldNoTargets:             "add targets to the environment",
 	pipelines.HoldHeld:                  "`espalier hold --release`",
-	pipelines.HoldInvalid:               "correct the field that the message names",
-	pipelines.HoldWithdrawing:           "nothing; after some attempts the pull request is left to people, and an Event names it. A pipeline that is being deleted goes at once with the annotation `" + KeepPullRequestsAnnotation + ": \"true\"`",
+	pipelines.HoldInvalid:               "correct the field named in the message",
+	pipelines.HoldWithdrawing:           "wait; after some attempts the pull request stays open, and an Event names it. To delete a pipeline without closing its pull requests, set the annotation `" + KeepPullRequestsAnnotation + ": \"true\"`",
 	pipelines.HoldLeftOpen:              "close the pull request at the Git server",
-	pipelines.HoldLookingUp:             "nothing, unless the Git server does not answer",
-	pipelines.HoldReferenceNotPermitted: "create the ReferenceGrant that the message names, in the other namespace",
+	pipelines.HoldLookingUp:             "wait; act only if the Git server does not answer",
+	pipelines.HoldReferenceNotPermitted: "create the ReferenceGrant named in the message, in the other namespace",
 	pipelines.HoldNeverDeployed:         "deploy the application once, or set `firstRelease` of the environment",
 }

@@ -16,7 +16,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// asObject is the pipeline as a client of the API sees it.
+// asObject returns the pipeline as API clients see it.
 func (s *scene) asObject() *pipelines.Pipeline {
 	p := &pipelines.Pipeline{Spec: s.Spec, Status: *s.Status.DeepCopy()}
 	p.Namespace, p.Name, p.Generation = s.Namespace, s.Name, s.Generation
@@ -95,24 +95,24 @@ func TestWhyGoesThroughTheEnvironmentsInOrder(t *testing.T) {
 		lines = append(lines, strings.Join([]string{line.Environment, string(line.Reason), line.Message, line.Until.Format(time.TimeOnly)}, "|"))
 	}
 	want := []string{
-		"a||all targets are healthy at revision 1, which goes through the pipeline as run 1|00:00:00",
+		"a||all targets are healthy at revision 1, run 1 of the pipeline|00:00:00",
 		"b||all targets are healthy at revision 1|00:00:00",
-		"c|Soaking|environment b must be healthy for 30m, and is since 2026-03-02T12:00:00Z|12:30:00",
-		"d||revision 1 has not got this far|00:00:00",
+		"c|Soaking|environment b must be healthy for 30m, and has been since 2026-03-02T12:00:00Z|12:30:00",
+		"d||revision 1 has not reached this environment yet|00:00:00",
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestWhyOfAPipelineThatNobodyHasLookedAt(t *testing.T) {
+func TestWhyOfAPipelineWhoseTargetsWereNotChecked(t *testing.T) {
 	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("1")})
-	if lines := Why(Recall(s.asObject(), noon)); len(lines) != 1 || lines[0].Message != "the targets have not been looked at yet" {
+	if lines := Why(Recall(s.asObject(), noon)); len(lines) != 1 || lines[0].Message != "the targets have not been checked yet" {
 		t.Errorf("lines %+v", lines)
 	}
 }
 
-// What tools that understand kstatus make of a pipeline.
+// How tools that understand kstatus interpret a pipeline.
 func TestConditionsSayWhetherItMoves(t *testing.T) {
 	type conditions struct{ ready, reconciling, stalled, pending string }
 	for name, test := range map[string]struct {

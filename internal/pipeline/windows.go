@@ -6,7 +6,7 @@ package pipeline
 import (
 	"fmt"
 	"time"
-	// Time zones must mean the same wherever the controller runs, also where there is no database of them.
+	// Time zones must mean the same wherever the controller runs, even without a time zone database.
 	_ "time/tzdata"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -14,16 +14,16 @@ import (
 	"espalier.dev/internal/schedule"
 )
 
-// opening is when promotions may begin, as windows say.
+// opening is when promotions may start according to windows.
 type opening struct {
 	open bool
-	// until is when a closed one opens; zero if it is not known.
+	// until is when a closed one opens; zero if unknown.
 	until time.Time
 	// because says what keeps it closed.
 	because string
 }
 
-// window is a window that was understood.
+// window is a parsed window.
 type window struct {
 	pipelines.Window
 	length time.Duration
@@ -31,7 +31,7 @@ type window struct {
 	plan   schedule.Plan
 }
 
-// readWindows understands windows, or says which one is wrong.
+// readWindows parses windows, or says which one is wrong.
 func readWindows(environment string, specs []pipelines.Window) ([]window, error) {
 	var windows []window
 	for i, spec := range specs {
@@ -51,28 +51,28 @@ func readWindow(spec pipelines.Window) (window, error) {
 		return w, err
 	}
 	if length <= 0 {
-		return w, fmt.Errorf("duration %q must be longer than nothing", spec.Duration)
+		return w, fmt.Errorf("duration %q must be positive", spec.Duration)
 	}
 	w.length = length
 	if spec.TimeZone != "" {
 		if w.zone, err = time.LoadLocation(spec.TimeZone); err != nil {
-			return w, fmt.Errorf("unknown timeZone %q: write a name of the IANA database, for example Europe/Berlin", spec.TimeZone)
+			return w, fmt.Errorf("unknown timeZone %q: use a name of the IANA database, for example Europe/Berlin", spec.TimeZone)
 		}
 	}
 	if spec.Schedule == "" {
-		return w, fmt.Errorf("schedule is empty: write five fields, for example \"0 9 * * 1-5\"")
+		return w, fmt.Errorf("schedule is empty: use five fields, for example \"0 9 * * 1-5\"")
 	}
 	_, _, err = w.plan.Next(time.Unix(0, 0))
 	return w, err
 }
 
-// opensAfter is when the window opens next; false if never.
+// opensAfter returns when the window opens next; false if never.
 func (w window) opensAfter(at time.Time) (time.Time, bool) {
 	next, found, err := w.plan.Next(at.In(w.zone))
 	return next, found && err == nil
 }
 
-// openAt reports whether the window is open, and until when the opening lasts that began first.
+// openAt reports whether the window is open, and when the earliest opening that still lasts ends.
 func (w window) openAt(at time.Time) (bool, time.Time) {
 	start, found := w.opensAfter(at.Add(-w.length))
 	if !found || start.After(at) {
@@ -81,10 +81,10 @@ func (w window) openAt(at time.Time) (bool, time.Time) {
 	return true, start.Add(w.length)
 }
 
-// maxChanges bounds the search for the next time at which promotions may begin.
+// maxChanges bounds the search for the next time at which promotions may start.
 const maxChanges = 64
 
-// openingAt reports whether promotions may begin, and if not, when they may.
+// openingAt reports whether promotions may start, and if not, when they may.
 func openingAt(windows []window, at time.Time) opening {
 	closed, because := closedAt(windows, at)
 	if because == "" {
@@ -105,10 +105,10 @@ func openingAt(windows []window, at time.Time) opening {
 	return result
 }
 
-// closedAt says why promotions may not begin at that time, and when that may change; an empty reason if they may.
+// closedAt returns why promotions may not start at a time, and when that may change; an empty reason if they may.
 func closedAt(windows []window, at time.Time) (change time.Time, because string) {
 	if end, which := deniedAt(windows, at); which != "" {
-		return end, "within the window that denies promotions, " + which
+		return end, "inside a window that denies promotions, " + which
 	}
 	var opens time.Time
 	restricted := false
@@ -127,10 +127,10 @@ func closedAt(windows []window, at time.Time) (change time.Time, because string)
 	if !restricted {
 		return time.Time{}, ""
 	}
-	return opens, "outside of all windows that allow promotions"
+	return opens, "outside all windows that allow promotions"
 }
 
-// deniedAt finds the window that denies promotions for longest, and when it closes.
+// deniedAt returns the window that denies promotions for longest, and when it closes.
 func deniedAt(windows []window, at time.Time) (end time.Time, which string) {
 	for _, w := range windows {
 		if w.Kind != pipelines.WindowDeny {
@@ -143,7 +143,7 @@ func deniedAt(windows []window, at time.Time) (end time.Time, which string) {
 	return end, which
 }
 
-// String names the window as the spec writes it.
+// String returns the window as the spec writes it.
 func (w window) String() string {
 	zone := "UTC"
 	if w.TimeZone != "" {

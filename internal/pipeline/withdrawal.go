@@ -12,21 +12,21 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// MaxWithdrawals is how often it is attempted to close a pull request in a repository that the environment has nothing to do with
-// any more. Then it is left to people. As long as the environment uses the repository, it is attempted until it works: there
-// must not be two.
+// MaxWithdrawals is the maximum number of attempts to close a pull request in a repository that the environment no longer uses. Then it is
+// left to people. As long as the environment uses the repository, attempts continue until one succeeds: two open pull requests must not
+// coexist.
 const MaxWithdrawals = 6
 
-// Reasons that are known on both sides of an attempt, or of an Event.
+// Reasons that both sides of an attempt or an Event use.
 const (
-	// ReasonNoCredentials is why an attempt fails whose Secret does not exist.
+	// ReasonNoCredentials is why an attempt fails if its Secret does not exist.
 	ReasonNoCredentials = "SecretMissing"
 	// ReasonLeftOpen is for pull requests that could not be closed and are left to people.
 	ReasonLeftOpen = "PullRequestLeftOpen"
 )
 
-// giveUp ends a promotion that is not wanted any more, and has its pull request closed. It reports false, and does nothing, if
-// another pull request of the environment is being closed: that goes first.
+// giveUp ends a promotion that is no longer wanted, and has its pull request closed. If another pull request of the environment is being
+// closed, it does nothing and reports false: that one goes first.
 func giveUp(r record, why string, now metav1.Time) (record, bool) {
 	if mayHavePullRequest(r.Promotion) {
 		withdrawn, ok := withdraw(r, why, now)
@@ -41,7 +41,7 @@ func giveUp(r record, why string, now metav1.Time) (record, bool) {
 	return r, true
 }
 
-// withdraw has the pull request of the current promotion closed. It reports false, and does nothing, if another one is being closed.
+// withdraw has the pull request of the current promotion closed. If another one is being closed, it does nothing and reports false.
 func withdraw(r record, why string, now metav1.Time) (record, bool) {
 	p := r.Promotion
 	if r.Withdrawal != nil {
@@ -50,7 +50,7 @@ func withdraw(r record, why string, now metav1.Time) (record, bool) {
 	request := pipelines.PullRequestStatus{}
 	if p.PullRequest != nil {
 		request = *p.PullRequest.DeepCopy()
-		request.Checks = nil // nobody is to merge it any more
+		request.Checks = nil // it must not be merged any more
 	}
 	r.Withdrawal = &pipelines.Withdrawal{
 		Revision: p.Revision, Run: p.Run, Key: p.Key, Message: why, PullRequest: request, StartTime: now, Attempts: 1,
@@ -85,7 +85,7 @@ func absorbWithdrawal(f facts, r record) record {
 	return repeatWithdrawal(r, f.now)
 }
 
-// postponeWithdrawal records why an attempt has failed and when the next one begins.
+// postponeWithdrawal records why an attempt failed and when the next one starts.
 func postponeWithdrawal(f facts, r record, failed AttemptError) record {
 	if r.Withdrawal.NextAttemptTime != nil {
 		return r
@@ -97,20 +97,20 @@ func postponeWithdrawal(f facts, r record, failed AttemptError) record {
 	return r
 }
 
-// hopeless reports whether another attempt to close the pull request would not help. Whoever deletes a pipeline does not bring its
-// credentials back.
+// hopeless reports whether another attempt to close the pull request would not help. If a deleted pipeline lacks its credentials, they
+// will not be restored.
 func hopeless(f facts, w *pipelines.Withdrawal, last Attempt) bool {
 	return last.State == AttemptFailed &&
 		(last.Error.Permanent || w.Attempts >= MaxWithdrawals || f.Deleted && last.Error.Reason == ReasonNoCredentials)
 }
 
-// leavesRepository reports whether no other pull requests will be opened for the environment where this one is.
+// leavesRepository reports whether no other pull requests of the environment will be opened in this repository.
 func leavesRepository(f facts, r record) bool {
 	now, then := f.repository(r.name), r.Withdrawal.PullRequest.Repository
 	return f.Deleted || now == nil || then == nil || !sameRepository(then, now)
 }
 
-// repeatWithdrawal begins the next attempt when its time has come.
+// repeatWithdrawal starts the next attempt when it is due.
 func repeatWithdrawal(r record, now metav1.Time) record {
 	if r.Withdrawal.NextAttemptTime == nil || now.Time.Before(r.Withdrawal.NextAttemptTime.Time) {
 		return r
@@ -122,8 +122,8 @@ func repeatWithdrawal(r record, now metav1.Time) record {
 	return r
 }
 
-// endOf finds out whether the pull request has been closed or merged, be it by an attempt that failed afterwards or whose end is not
-// known. Closed is not the end of a withdrawal: the branch may be left.
+// endOf returns the pull request if it has been closed or merged, even by an attempt that failed afterwards or whose result is unknown. A
+// closed pull request does not end a withdrawal: its branch may remain.
 func endOf(requests []PullRequest, r record, last Attempt) (PullRequest, bool) {
 	if left := last.Result.PullRequest; last.State == AttemptFailed && left.State != "" && left.State != pipelines.PullRequestOpen {
 		return left, true
@@ -138,7 +138,7 @@ func endOf(requests []PullRequest, r record, last Attempt) (PullRequest, bool) {
 	return requests[i], true
 }
 
-// endWithdrawal records how the pull request has ended. If it was merged after all, that is accepted.
+// endWithdrawal records how the pull request ended. If it was merged after all, that is accepted.
 func endWithdrawal(r record, ended PullRequest) record {
 	r = editAll(r, r.Withdrawal.Key, func(p *pipelines.PromotionStatus) {
 		if p.PullRequest != nil && ended.State != "" {
@@ -149,7 +149,7 @@ func endWithdrawal(r record, ended PullRequest) record {
 	return r
 }
 
-// editAll changes all promotions of an environment that have a key, in a copy.
+// editAll changes copies of all promotions of an environment that have a key.
 func editAll(r record, key string, change func(*pipelines.PromotionStatus)) record {
 	r.EnvironmentStatus = *r.EnvironmentStatus.DeepCopy()
 	if r.Promotion != nil && r.Promotion.Key == key {
@@ -163,16 +163,15 @@ func editAll(r record, key string, change func(*pipelines.PromotionStatus)) reco
 	return r
 }
 
-// leaveBranch ends a withdrawal that has closed the pull request and cannot remove its branch.
+// leaveBranch ends a withdrawal that closed the pull request and cannot remove its branch.
 func leaveBranch(r record, ended PullRequest, failed AttemptError) record {
 	w := r.Withdrawal
 	return endWithdrawal(r.tell(leftNews(r.name, "BranchLeft", fmt.Sprintf(
-		"pull request %s for revision %s in environment %s is closed, but its branch %s is left, remove it yourself: %s",
+		"pull request %s for revision %s in environment %s is closed, but its branch %s could not be removed, remove it yourself: %s",
 		nameOf(w.PullRequest), w.Revision, r.name, w.PullRequest.Branch, failed.Message))), ended)
 }
 
-// leaveOpen ends a withdrawal that does not work. Nobody but people can close the pull request then, so it is named, in an Event and in
-// the record.
+// leaveOpen ends a withdrawal that cannot succeed. Only people can close the pull request then, so an Event and the record name it.
 func leaveOpen(r record, failed AttemptError, generation int64) record {
 	w := r.Withdrawal
 	message := fmt.Sprintf("pull request %s for revision %s in environment %s could not be closed, close it yourself: %s",
@@ -190,7 +189,7 @@ func leftNews(name, reason, message string) News {
 	}
 }
 
-// nameOf names a pull request for people; one whose address is not known by its branch.
+// nameOf returns the name of a pull request for people: its address, or its branch if the address is unknown.
 func nameOf(request pipelines.PullRequestStatus) string {
 	if request.URL == "" {
 		return "from branch " + request.Branch

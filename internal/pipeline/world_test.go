@@ -15,9 +15,9 @@ import (
 	"espalier.dev/internal/testkit/share"
 )
 
-// Small worlds: every combination of how targets are, what is recorded, and what is known of attempts and pull requests.
+// Small worlds: every combination of the states of targets, the recorded promotions, and the facts about attempts and pull requests.
 
-// targetStates begin with the three that matter most.
+// targetStates start with the three most important ones.
 var targetStates = []Target{at("1"), at("2"), unseen, sick("2"), sick("1"), {Healthy: true}}
 
 var promotionStates = []pipelines.PromotionState{
@@ -26,7 +26,7 @@ var promotionStates = []pipelines.PromotionState{
 	pipelines.PromotionSucceeded, pipelines.PromotionComplete, pipelines.PromotionStalled, pipelines.PromotionRolledBack,
 }
 
-// strategyChoices begin with the two that take the most different ways.
+// strategyChoices start with the two that differ most.
 var strategyChoices = []func() *pipelines.Promotion{
 	func() *pipelines.Promotion { return manual(pullRequests()) },
 	notifications, pullRequests, installations,
@@ -34,8 +34,8 @@ var strategyChoices = []func() *pipelines.Promotion{
 	func() *pipelines.Promotion { return nil },
 }
 
-// recorded puts a promotion into the status of a world, as the machine itself could have left it. The run is of revision 2; a
-// promotion of revision 1 is one of the run before.
+// recorded puts a promotion into the status of a world, as the controller itself could have left it. The run is for revision 2; a promotion
+// of revision 1 belongs to the previous run.
 func recorded(s *scene, environment, revision string, state pipelines.PromotionState) {
 	if state == "" {
 		return
@@ -79,7 +79,7 @@ func recorded(s *scene, environment, revision string, state pipelines.PromotionS
 	s.Status.Environments[environment] = e
 }
 
-// leftAs is how the pull request of a promotion is, by the state of the promotion.
+// leftAs is the state of the pull request of a promotion, by the state of the promotion.
 var leftAs = map[pipelines.PromotionState]pipelines.PullRequestState{
 	pipelines.PromotionCreated: pipelines.PullRequestOpen, pipelines.PromotionAbandoned: pipelines.PullRequestClosed,
 	pipelines.PromotionSuperseded: pipelines.PullRequestClosed, pipelines.PromotionSucceeded: pipelines.PullRequestMerged,
@@ -87,7 +87,7 @@ var leftAs = map[pipelines.PromotionState]pipelines.PullRequestState{
 	pipelines.PromotionRolledBack: pipelines.PullRequestMerged,
 }
 
-// outside are the facts about attempts and pull requests that go with a recorded promotion.
+// outside returns the facts about attempts and pull requests that are consistent with a recorded promotion.
 func outside(s *scene, environment string) []func(*Observed) {
 	choices := []func(*Observed){func(*Observed) {}}
 	p := s.Status.Environments[environment].Promotion
@@ -118,8 +118,7 @@ func each(targets, states int, visit func([]Target)) {
 	})
 }
 
-// extent says which small worlds are visited: how many targets each environment has, in how many states each can be, and how many
-// of the strategies there are.
+// extent selects small worlds: the number of targets of each environment, of states of each target, and of strategies.
 type extent struct {
 	sizes              []int
 	states, strategies int
@@ -163,7 +162,7 @@ func worlds(t *testing.T, x extent, visit func(*scene)) {
 	}
 }
 
-// describe tells a world in messages of tests.
+// describe describes a world in test messages.
 func (s *scene) describe() string {
 	text := fmt.Sprintf("mode %s, promotion %+v", s.Spec.Mode, s.Spec.Promotion)
 	for i, e := range s.Environments {
@@ -208,7 +207,7 @@ func TestSmallWorldsAreSafe(t *testing.T) {
 	}
 }
 
-// safetyRules compare a world before and after a pass, and the effects of the pass. They return what is wrong.
+// safetyRules compare a world before and after a pass, and check the effects of the pass. They return what is wrong.
 var safetyRules = []func(before, after *scene, effects []Effect) string{
 	neverOnMissingData, neverWithoutApproval, oneAttemptPerEnvironment, neverSucceedsTwice, alwaysAReason, conditionsAgree,
 	withdrawsBeforeItOpens,
@@ -225,8 +224,8 @@ func eachPromotion(effects []Effect, check func(Promote) string) string {
 	return ""
 }
 
-// neverOnMissingData: what is promoted has been seen healthy in the environment before, in all of them if one revision is
-// carried, and no target of its own is unreadable, or at the revision unless the promotion had begun.
+// neverOnMissingData: a promoted revision has been seen healthy in the previous environment, or in all of them if one revision moves
+// through the pipeline; and no target of the environment itself is unreadable, or runs the revision unless the promotion had started.
 func neverOnMissingData(before, _ *scene, effects []Effect) string {
 	return eachPromotion(effects, func(e Promote) string {
 		index := int(e.ID.Environment[0] - 'a')
@@ -285,7 +284,7 @@ func oneAttemptPerEnvironment(before, _ *scene, effects []Effect) string {
 	return ""
 }
 
-// neverSucceedsTwice: what has been handed over, or was closed or rejected, is not attempted again under its key.
+// neverSucceedsTwice: what was handed over, closed or rejected is not attempted again under its key.
 func neverSucceedsTwice(before, _ *scene, effects []Effect) string {
 	return eachPromotion(effects, func(e Promote) string {
 		p := before.Status.Environments[e.ID.Environment].Promotion
@@ -300,7 +299,7 @@ func neverSucceedsTwice(before, _ *scene, effects []Effect) string {
 	})
 }
 
-// alwaysAReason: as long as a revision is not everywhere, something is under way or the status says what is waited for.
+// alwaysAReason: as long as a revision is not everywhere, something is under way or the status says what the pipeline waits for.
 func alwaysAReason(_, after *scene, _ []Effect) string {
 	if len(after.Status.Holds) > 0 {
 		return ""

@@ -21,16 +21,16 @@ import (
 	"espalier.dev/internal/offline"
 )
 
-// Cluster reads what installations are rendered from, with the rights of whoever its client belongs to.
+// Cluster reads what installations are rendered from, with the rights of its client.
 type Cluster struct{ Client client.Reader }
 
-// ReadError says what of a cluster could not be read.
+// ReadError says which objects of a cluster could not be read.
 type ReadError struct {
 	// Verb is get or list.
 	Verb      string
 	Resource  schema.GroupResource
 	Namespace string
-	// What is in words what was attempted, such as "read Secret login".
+	// What describes the attempt in words, such as "read Secret login".
 	What string
 	Err  error
 }
@@ -59,7 +59,7 @@ func own(resource string) schema.GroupResource {
 	return schema.GroupResource{Group: lsv1alpha1.GroupName, Resource: resource}
 }
 
-// Imports adds what the imports of an installation mean. What does not exist is left out: the rendering tells of it.
+// Imports adds the objects that an installation imports. Missing ones are left out: the rendering reports them.
 func (c Cluster) Imports(ctx context.Context, m *offline.Manifests, scope dataflow.Scope, needs dataflow.Needs) error {
 	found, err := gather[lsv1alpha1.DataObject](ctx, c, dataObjects, at{scope.Namespace, without(needs.DataObjects, m.DataObjects)})
 	if err != nil {
@@ -93,8 +93,8 @@ func (c Cluster) elements(ctx context.Context, m *offline.Manifests, scope dataf
 	return nil
 }
 
-// Sources adds what says where the components and the blueprint of an installation come from. One that contains its blueprint needs none
-// of it.
+// Sources adds the objects that determine where the components and the blueprint of an installation come from. An installation with an
+// inline blueprint needs none of them.
 func (c Cluster) Sources(ctx context.Context, m *offline.Manifests, inst *lsv1alpha1.Installation) error {
 	if !catalog.ReadsOutside(inst) {
 		return nil
@@ -134,13 +134,13 @@ func (c Cluster) contents(ctx context.Context, m *offline.Manifests, wanted at, 
 	return err
 }
 
-// at is where objects are, and what they are called.
+// at identifies objects by namespace and names.
 type at struct {
 	namespace string
 	names     []string
 }
 
-// gather reads objects of one kind, those of them that exist.
+// gather reads objects of one kind, skipping missing ones.
 func gather[T any, P interface {
 	*T
 	client.Object
@@ -162,7 +162,7 @@ func gather[T any, P interface {
 	return found, nil
 }
 
-// labelled are the objects of a namespace that have some labels.
+// labelled identifies the objects of a namespace with certain labels.
 type labelled struct {
 	namespace string
 	labels    client.MatchingLabels
@@ -178,7 +178,7 @@ func (c Cluster) list(ctx context.Context, into client.ObjectList, of schema.Gro
 	return nil
 }
 
-// without leaves out the names of objects that are there, and names that occur again.
+// without returns the names of missing objects, without duplicates.
 func without[T client.Object](names []string, there []T) []string {
 	known := map[string]bool{"": true}
 	for _, object := range there {

@@ -15,10 +15,10 @@ import (
 	"espalier.dev/internal/masking"
 )
 
-// Made is an object that a job makes, as far as its blueprint says what it is: JSON values, of which nothing is hidden yet.
+// Made is an object that a job makes, as far as its blueprint determines it: JSON values, not masked yet.
 type Made struct {
 	Kind, Namespace, Name string
-	// Title is what the blueprint calls it.
+	// Title is its name in the blueprint.
 	Title   string
 	Content map[string]any
 }
@@ -29,18 +29,18 @@ func (m Made) id() string { return m.Kind + "/" + m.Namespace + "/" + m.Name }
 type Change struct {
 	Kind, Namespace, Name string
 	Title                 string
-	// Within is the path from the installation that the job is of to the one whose blueprint makes the object, such as shop/database; it
-	// is empty for what the blueprint of the installation itself makes. For what a chart makes it ends with the deploy item.
+	// Within is the path from the job's installation to the one whose blueprint makes the object, such as shop/database; it is empty
+	// for objects made by the blueprint of the job's installation itself. For objects made by a chart, it ends with the deploy item.
 	Within string
 	// What is Create, Update or Delete.
 	What  string
 	Lines []Line
 }
 
-// Line is a line of YAML. Op is + for a new one, - for one that goes, and a space for one that stays.
+// Line is a line of YAML. Op is + for an added line, - for a removed one, and a space for an unchanged one.
 type Line struct{ Op, Text string }
 
-// The changes of objects.
+// The kinds of changes.
 const (
 	Create = "create"
 	Update = "update"
@@ -48,16 +48,17 @@ const (
 )
 
 const (
-	// around is how many lines are shown before and after a change.
+	// around is the number of lines shown before and after a change.
 	around = 3
-	// maxLines bounds what is shown of an object.
+	// maxLines bounds the lines shown of an object.
 	maxLines = 2000
-	// maxCells bounds the work to find out which lines are the same. Of larger objects only beginning and end are compared.
+	// maxCells bounds the work to find common lines. For larger objects, only common lines at the beginning and the end are
+	// found.
 	maxCells = 4 << 20
 )
 
-// Compare says which objects a job would create, update and delete. Secrets are masked on both sides, and so is what stands today where a
-// secret would stand tomorrow: it may be the former value of the same secret, which nobody knows any more.
+// Compare returns the objects that a job would create, update and delete. Secrets are masked on both sides. So is the current value in a
+// place where the new object has a secret: it may be the former, no longer known, value of the same secret.
 func Compare(before, after []Made, secrets *masking.Values) []Change {
 	today := map[string]Made{}
 	for _, made := range before {
@@ -83,7 +84,7 @@ func about(made Made, what string) Change {
 	return Change{Kind: made.Kind, Namespace: made.Namespace, Name: made.Name, Title: made.Title, What: what}
 }
 
-// shown is the content of an object without secrets. Of a Secret no value is shown, wherever it comes from.
+// shown returns the content of an object without secrets. No value of a Secret is shown, wherever it comes from.
 func (m Made) shown(secrets *masking.Values) any {
 	shown, _ := secrets.Value(m.Content)
 	if fields, ok := shown.(map[string]any); ok && m.Kind == "Secret" {
@@ -111,7 +112,8 @@ func changeOf(was, made Made, exists bool, secrets *masking.Values) Change {
 	return change
 }
 
-// HideBeside masks the values of an object in whose place another one has a secret: where its masked form is not what it is.
+// HideBeside masks the values of an object where another one has a secret: where the other one's masked form differs from
+// its raw form.
 func HideBeside(value, masked, raw any) any {
 	switch m := masked.(type) {
 	case map[string]any:
@@ -143,7 +145,8 @@ func HideBeside(value, masked, raw any) any {
 	return hideIfSecret(value, masked, raw)
 }
 
-// hideElement masks an element of a list by the one in its place, or by the last one if the list was longer.
+// hideElement masks an element of a list according to the element at the same index, or to the last one if the list was
+// longer.
 func hideElement(value any, i int, masked, raw []any) any {
 	if len(masked) == 0 {
 		return value
@@ -167,7 +170,7 @@ func linesOf(content any) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
-// compareLines are the lines that go, come and stay around these; none if nothing changes.
+// compareLines returns the removed, added and surrounding lines; none if nothing changes.
 func compareLines(before, after []string) []Line {
 	all := compared(before, after)
 	near := make([]bool, len(all))
@@ -193,10 +196,10 @@ func compareLines(before, after []string) []Line {
 	return shown
 }
 
-// AllLines lists the lines of both texts, those that are the same once.
+// AllLines lists the lines of both texts, common lines once.
 func AllLines(before, after []string) []Line { return compared(before, after) }
 
-// compared lists the lines of both texts, those that are the same once.
+// compared lists the lines of both texts, common lines once.
 func compared(before, after []string) []Line {
 	head := 0
 	for head < min(len(before), len(after)) && before[head] == after[head] {
@@ -243,7 +246,7 @@ func middle(before, after []string) []Line {
 	return append(append(lines, marked("-", before[i:])...), marked("+", after[j:])...)
 }
 
-// commonLengths has the length of the longest common sequence of what follows each pair of lines.
+// commonLengths returns the length of the longest common sequence of what follows each pair of lines.
 func commonLengths(before, after []string) [][]int32 {
 	lengths := make([][]int32, len(before)+1)
 	for i := range lengths {

@@ -24,7 +24,7 @@ func made(t *testing.T, name, content string) preview.Made {
 	return m
 }
 
-// told writes changes as text.
+// told formats changes as text.
 func told(changes []preview.Change) string {
 	var text strings.Builder
 	for _, change := range changes {
@@ -83,12 +83,12 @@ func TestSecretsAreMaskedInADiff(t *testing.T) {
 		"a former value": {
 			"p: " + old + "\nq: 1", "p: " + fresh + "\nq: 1", "update x\n # Only values change that are not shown.\n",
 		},
-		"inside of a text":   {"p: is " + old, "p: is " + fresh, "update x\n-p: <masked>\n+p: is <masked>\n"},
-		"in a list":          {"p: [a, " + old + "]", "p: [a, " + fresh + "]", "update x\n # Only values change that are not shown.\n"},
-		"in a longer list":   {"p: [" + old + ", " + old + "]", "p: [" + fresh + "]", "update x\n p:\n - <masked>\n-- <masked>\n"},
-		"where a map was":    {"p: {a: " + old + "}", "p: " + fresh, "update x\n-p:\n-  a: <masked>\n+p: <masked>\n"},
-		"beside a change":    {"p: " + old + "\nr: 1", "p: " + fresh + "\nr: 2", "update x\n p: <masked>\n-r: 1\n+r: 2\n"},
-		"in what comes anew": {"a: 1", "a: 1\np: " + fresh, "update x\n a: 1\n+p: <masked>\n"},
+		"inside of a text": {"p: is " + old, "p: is " + fresh, "update x\n-p: <masked>\n+p: is <masked>\n"},
+		"in a list":        {"p: [a, " + old + "]", "p: [a, " + fresh + "]", "update x\n # Only values change that are not shown.\n"},
+		"in a longer list": {"p: [" + old + ", " + old + "]", "p: [" + fresh + "]", "update x\n p:\n - <masked>\n-- <masked>\n"},
+		"where a map was":  {"p: {a: " + old + "}", "p: " + fresh, "update x\n-p:\n-  a: <masked>\n+p: <masked>\n"},
+		"beside a change":  {"p: " + old + "\nr: 1", "p: " + fresh + "\nr: 2", "update x\n p: <masked>\n-r: 1\n+r: 2\n"},
+		"in what is added": {"a: 1", "a: 1\np: " + fresh, "update x\n a: 1\n+p: <masked>\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := told(preview.Compare([]preview.Made{made(t, "x", test.before)}, []preview.Made{made(t, "x", test.after)}, secrets))

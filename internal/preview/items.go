@@ -21,30 +21,32 @@ import (
 	"espalier.dev/internal/offline"
 )
 
-// Future is what the next job of a tree has its deployers work on. Nothing in it is masked.
+// Future is the input of the deployers in the next job of a tree. Nothing in it is masked.
 type Future struct {
 	Items []Item
-	// Targets are those that the job would make, by their names. Others are in the cluster.
+	// Targets are the Targets that the job would make, by name. Other Targets are in the cluster.
 	Targets map[string]*lsv1alpha1.Target
-	// Notes say what could not be known beforehand, and what has no effect. Failed says which nested installations cannot be rendered, and
-	// why. Both are without secrets.
+	// Nested are the installations that the job would make or update below the installation.
+	Nested []*lsv1alpha1.Installation
+	// Notes list what could not be determined in advance, and what has no effect. Failed lists the nested installations that cannot be
+	// rendered, with the reasons. Both contain no secrets.
 	Notes, Failed []string
-	// Secrets must not be shown.
+	// Secrets are the values that must not be shown.
 	Secrets *masking.Values
 }
 
 // Item is a deploy item as the next job would have it.
 type Item struct {
-	// Within is the path of its installation, such as shop/database, and Title what the blueprint calls it.
+	// Within is the path of its installation, such as shop/database, and Title its name in the blueprint.
 	Within, Title string
 	// Object has the spec of the next job and the status of the last one. If the job would delete it, it has a deletion timestamp.
 	Object *lsv1alpha1.DeployItem
-	// Idle says that the job would leave the item alone, since it has not changed and asks for that.
+	// Idle reports whether the job would leave the item alone, because it has not changed and asks for that.
 	Idle bool
 }
 
-// Items returns the deploy items of an installation that is among the manifests, and of everything below it. Other manifests count for
-// more than what is in the cluster. Errors are those of NextJob.
+// Items returns the deploy items of an installation that is among the manifests, and of everything below it. Other manifests take
+// precedence over objects in the cluster. Errors are those of NextJob.
 func (r Reader) Items(ctx context.Context, inst *lsv1alpha1.Installation, manifests *offline.Manifests) (*Future, error) {
 	l, err := r.look(ctx, inst)
 	if err != nil {
@@ -62,6 +64,9 @@ func (r Reader) Items(ctx context.Context, inst *lsv1alpha1.Installation, manife
 	for _, target := range tree.targets {
 		l.secrets.AddTarget(target)
 	}
+	for _, nested := range tree.nested {
+		future.Nested = append(future.Nested, nested...)
+	}
 	for _, of := range result.Made {
 		if err := l.addFuture(ctx, future, of, tree); err != nil {
 			return nil, err
@@ -75,8 +80,8 @@ func (r Reader) Items(ctx context.Context, inst *lsv1alpha1.Installation, manife
 	return future, nil
 }
 
-// hideFormer has the values not shown that what was deployed is made of: those that the installation in the cluster imports, and those that
-// the last job has found in Secrets, which may have changed since.
+// hideFormer hides the values that the deployed objects were made from: those that the installation in the cluster imports, and those that
+// the last job found in Secrets, which may have changed since.
 func (l *look) hideFormer(ctx context.Context) error {
 	var former lsv1alpha1.Installation
 	err := l.Client.Get(ctx, client.ObjectKeyFromObject(l.root), &former)
@@ -109,7 +114,8 @@ func (l *look) hideFormer(ctx context.Context) error {
 	return err
 }
 
-// addFuture adds the items that an installation would have, and those that go: its own, and those of nested installations that go.
+// addFuture adds the items that an installation would have, and those that would be deleted: its own, and those of nested
+// installations that would be deleted.
 func (l *look) addFuture(ctx context.Context, future *Future, of offline.Made, next *tree) error {
 	before, err := l.items(ctx, of)
 	if err != nil {
@@ -146,7 +152,7 @@ func (l *look) addFuture(ctx context.Context, future *Future, of offline.Made, n
 	return nil
 }
 
-// addGoing adds what goes with a nested installation.
+// addGoing adds everything that would be deleted with a nested installation.
 func (l *look) addGoing(ctx context.Context, future *Future, inst *lsv1alpha1.Installation, above string) error {
 	path := above + "/" + cmp.Or(inst.Annotations[lsv1alpha1.SubinstallationNameAnnotation], inst.Name)
 	items, err := l.items(ctx, offline.Made{Namespace: inst.Namespace, Name: inst.Name})
@@ -168,7 +174,7 @@ func (l *look) addGoing(ctx context.Context, future *Future, inst *lsv1alpha1.In
 	return nil
 }
 
-// next is an item as the job would have it.
+// next returns an item as the job would have it.
 func (i item) next(path string) Item {
 	object := &lsv1alpha1.DeployItem{ObjectMeta: metav1.ObjectMeta{
 		Namespace: i.of.Namespace, Name: execution.ItemName(i.of.Name, i.name),
@@ -185,7 +191,7 @@ func (i item) next(path string) Item {
 	return Item{Within: path, Title: i.name, Object: object, Idle: idle}
 }
 
-// gone is an item that the job would delete.
+// gone returns an item that the job would delete.
 func (i item) gone(path string) Item {
 	object := i.stored.DeepCopy()
 	if object.DeletionTimestamp.IsZero() {

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package preview says what the next job of an installation would change: of the objects that its blueprint makes, and of those that the
+// Package preview forecasts what the next job of an installation would change: the objects that its blueprint makes, and those that the
 // blueprints of all installations below it make.
 //
-// It renders the whole tree as a job would, from the imports as they are now, and compares that with what there is. It never writes. What
-// only a job can find out is not guessed: an export that some deploy item has to make first is taken as the last job has left it, and
-// named; where there is none yet, what depends on it is left out, and named too.
+// It renders the whole tree like a job, from the current imports, and compares the result with what exists. It never writes. It does not
+// guess what only a job can find out: for an export that a deploy item must produce first, it uses and names the value from the last job;
+// if there is none, it leaves out what depends on the export, and names that too.
 package preview
 
 import (
@@ -25,30 +25,30 @@ import (
 )
 
 const (
-	// maxInstallations bounds how many installations are rendered.
+	// maxInstallations bounds the number of rendered installations.
 	maxInstallations = 100
-	// maxChanges and maxAllLines bound what is told.
+	// maxChanges and maxAllLines bound the size of the result.
 	maxChanges  = 500
 	maxAllLines = 20_000
 )
 
-// Reader looks at installations, with the rights of whoever asks.
+// Reader reads installations, with the rights of the caller.
 type Reader struct {
 	Cluster
-	// Outside is where components and blueprints are read.
+	// Outside provides components and blueprints.
 	Outside offline.Outside
-	// Inspectors say what deploy items of some types deploy. Of the others, only their configurations are compared.
+	// Inspectors determine what deploy items of some types deploy. For other types, only configurations are compared.
 	Inspectors map[lsv1alpha1.DeployItemType]offline.Inspector
 }
 
 // Diff is what a job would change.
 type Diff struct {
 	Changes []Change
-	// Notes say what could not be known beforehand, what was left out, and what has no effect.
+	// Notes list what could not be determined in advance, what was left out, and what has no effect.
 	Notes []string
 }
 
-// Unknown says why nothing can be said about the next job.
+// Unknown says why the next job cannot be predicted.
 type Unknown struct{ Message string }
 
 func (u *Unknown) Error() string { return u.Message }
@@ -57,8 +57,7 @@ func unknownf(format string, args ...any) error {
 	return &Unknown{Message: fmt.Sprintf(format, args...)}
 }
 
-// NextJob compares what a job would make with what there is. Errors are those of type Unknown, and of type ReadError; none of them shows a
-// secret.
+// NextJob compares what a job would make with what exists. Errors are of type Unknown or ReadError; none of them shows a secret.
 func (r Reader) NextJob(ctx context.Context, inst *lsv1alpha1.Installation) (*Diff, error) {
 	manifests := offline.NewManifests(inst.Namespace)
 	manifests.Installations = []*lsv1alpha1.Installation{inst.DeepCopy()}
@@ -76,10 +75,11 @@ func (r Reader) NextJob(ctx context.Context, inst *lsv1alpha1.Installation) (*Di
 	}
 	diff.Notes = append(l.notesOf(result), diff.Notes...)
 	diff.bound()
+	diff.conceal(l.secrets)
 	return diff, nil
 }
 
-// look begins a comparison: it finds out what must not be shown.
+// look starts a comparison: it determines what must not be shown.
 func (r Reader) look(ctx context.Context, inst *lsv1alpha1.Installation) (*look, error) {
 	l := &look{Reader: r, root: inst, nested: map[string][]*lsv1alpha1.Installation{}}
 	if l.secrets = (confidential.Reader{Live: r.Client}).OfInstallation(ctx, inst); !l.secrets.Known() {
@@ -88,7 +88,7 @@ func (r Reader) look(ctx context.Context, inst *lsv1alpha1.Installation) (*look,
 	return l, nil
 }
 
-// render renders the root, which is among the manifests, with everything below it.
+// render renders the root, which is among the manifests, and everything below it.
 func (l *look) render(ctx context.Context, manifests *offline.Manifests) (*offline.Result, *tree, error) {
 	library, err := offline.OpenLibrary("", nil)
 	if err != nil {
@@ -105,9 +105,9 @@ func (l *look) render(ctx context.Context, manifests *offline.Manifests) (*offli
 	return result, tree, err
 }
 
-// unmasked says why nobody knows what to mask: by the object that cannot be read, if it is an import.
+// unmasked says why it is unknown what to mask: it names the unreadable object, if it is an import.
 func (l *look) unmasked(ctx context.Context) error {
-	unknown := unknownf("What changes is not shown, since it may contain secrets that cannot be told from other values: %s", l.secrets.Text("x"))
+	unknown := unknownf("The changes are not shown, because they may contain secrets that cannot be distinguished from other values: %s", l.secrets.Text("x"))
 	scope := dataflow.Scope{Namespace: l.root.Namespace, Parent: l.root.Labels[lsv1alpha1.EncompassedByLabel]}
 	l.secrets = &masking.Values{}
 	_, err := l.present(ctx, offline.Wanted{Installation: l.root, Scope: scope, Needs: dataflow.NeedsOf(scope, l.root.Spec.Imports)})
@@ -118,9 +118,9 @@ func (l *look) unmasked(ctx context.Context) error {
 type look struct {
 	Reader
 	root *lsv1alpha1.Installation
-	// secrets must not be shown: those of the installations above the root, and all that anything was rendered from.
+	// secrets must not be shown: those of the installations above the root, and everything that anything was rendered from.
 	secrets *masking.Values
-	// nested are the installations that there are, by the names of those that they are nested in.
+	// nested are the existing installations, keyed by the installation that contains them.
 	nested map[string][]*lsv1alpha1.Installation
 }
 
@@ -152,7 +152,7 @@ func (l *look) present(ctx context.Context, wanted offline.Wanted) (*offline.Man
 	return m, nil
 }
 
-// hide has the values of Secrets and Targets not shown.
+// hide hides the values of Secrets and Targets.
 func (l *look) hide(m *offline.Manifests) {
 	for _, secret := range m.Secrets {
 		l.secrets.AddSecret(secret.Data)
@@ -165,7 +165,7 @@ func (l *look) hide(m *offline.Manifests) {
 	}
 }
 
-// nestedIn lists the installations that are nested in another one, each list once. Those that are being deleted do not count.
+// nestedIn lists the installations nested in another one, without reading a list twice. Those in deletion do not count.
 func (l *look) nestedIn(ctx context.Context, namespace, name string) ([]*lsv1alpha1.Installation, error) {
 	if known, listed := l.nested[name]; listed {
 		return known, nil
@@ -184,20 +184,20 @@ func (l *look) nestedIn(ctx context.Context, namespace, name string) ([]*lsv1alp
 	return nested, nil
 }
 
-// notesOf are what the rendering could not find out.
+// notesOf returns what the rendering could not determine.
 func (l *look) notesOf(result *offline.Result) []string {
 	var notes []string
 	for _, waiting := range result.Waiting {
 		notes = append(notes, "Not known before the job: "+waiting+".")
 	}
 	if len(result.Assumed) > 0 {
-		notes = append(notes, "Taken as the last job has left it, since only a job makes it anew: "+strings.Join(result.Assumed, ", ")+".")
+		notes = append(notes, "Taken from the last job, because only a job can compute it: "+strings.Join(result.Assumed, ", ")+".")
 	}
 	for _, failed := range result.Failed {
 		notes = append(notes, "This would fail, or wait: "+failed+".")
 	}
 	if result.LeftOut > 0 {
-		notes = append(notes, fmt.Sprintf("%d installations were rendered, and %d were not, with what is below them: that is more than is compared at once.",
+		notes = append(notes, fmt.Sprintf("%d installations were rendered, and %d were not, with what is below them: the limit of one comparison.",
 			maxInstallations, result.LeftOut))
 	}
 	notes = append(notes, result.Warnings...)
@@ -207,13 +207,29 @@ func (l *look) notesOf(result *offline.Result) []string {
 	return notes
 }
 
-// bound leaves out what is too much.
+// conceal masks secrets in names: templates can write them there, and only a job finds out that an object cannot have such a name.
+func (d *Diff) conceal(secrets *masking.Values) {
+	for i := range d.Changes {
+		change := &d.Changes[i]
+		if title := secrets.Text(change.Title); title != change.Title {
+			change.Title, change.Name = title, title // The name was made of the title.
+		}
+		for _, text := range []*string{&change.Kind, &change.Namespace, &change.Name, &change.Within} {
+			*text = secrets.Text(*text)
+		}
+	}
+	for i := range d.Notes {
+		d.Notes[i] = secrets.Text(d.Notes[i])
+	}
+}
+
+// bound truncates the result to its limits.
 func (d *Diff) bound() {
 	lines, all := 0, len(d.Changes)
 	for i, change := range d.Changes {
 		if lines += len(change.Lines); i == maxChanges || lines > maxAllLines {
 			d.Changes = slices.Clip(d.Changes[:i])
-			d.Notes = append(d.Notes, fmt.Sprintf("These are %d of %d objects that change. The others are not shown.", i, all))
+			d.Notes = append(d.Notes, fmt.Sprintf("Showing %d of %d objects that change.", i, all))
 			return
 		}
 	}

@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
-// shop has a database, which exports where it is, and a front, which imports that and a password.
+// shop has a database, which exports its address, and a front end, which imports that and a password.
 const shop = `
 imports:
 - {name: size, schema: {type: integer}}
@@ -55,7 +55,7 @@ const (
 	yesterday = "swordfish-of-yesterday"
 )
 
-// stage is a namespace with the shop in it.
+// stage is a namespace that contains the shop.
 type stage struct {
 	server    *testkit.APIServer
 	namespace string
@@ -77,7 +77,7 @@ func newStage(t *testing.T, blueprint string) *stage {
 	return s
 }
 
-// nested stores an installation in another one, as a job has left it.
+// nested stores a nested installation, as a job has left it.
 func (s *stage) nested(t *testing.T, parent, as string) string {
 	t.Helper()
 	inst := testkit.Installation(s.namespace, parent+"-"+as).Label(lsv1alpha1.EncompassedByLabel, parent).
@@ -96,7 +96,7 @@ func (s *stage) item(t *testing.T, of, name, config string) {
 	testkit.Create(t, s.server, item)
 }
 
-// export stores what an installation in the shop has exported.
+// export stores an export of an installation in the shop.
 func (s *stage) export(t *testing.T, reference string, value any) {
 	t.Helper()
 	scope := dataflow.Scope{Namespace: s.namespace, Parent: "shop"}
@@ -112,7 +112,7 @@ func (s *stage) look(t *testing.T, name string) (*preview.Diff, error) {
 	return preview.Reader{Cluster: preview.Cluster{Client: s.server.Client()}, Inspectors: s.inspects}.NextJob(t.Context(), inst)
 }
 
-// see looks, and fails if a secret is shown.
+// see predicts the next job, and fails if a secret is shown.
 func (s *stage) see(t *testing.T, name string) *preview.Diff {
 	t.Helper()
 	diff, err := s.look(t, name)
@@ -131,7 +131,7 @@ func (s *stage) see(t *testing.T, name string) *preview.Diff {
 	return diff
 }
 
-// words are the changes as lines such as "create DeployItem db/pg".
+// words returns the changes as lines such as "create DeployItem db/pg".
 func words(diff *preview.Diff) []string {
 	all := []string{}
 	for _, change := range diff.Changes {
@@ -154,7 +154,7 @@ func linesOf(t *testing.T, diff *preview.Diff, title string) string {
 	return text
 }
 
-// Before the first job, all is new but what depends on an export that no job has made.
+// Before the first job, everything is new except what depends on an export that no job has made.
 func TestTheFirstJob(t *testing.T) {
 	s := newStage(t, shop)
 	diff := s.see(t, "shop")
@@ -167,7 +167,26 @@ func TestTheFirstJob(t *testing.T) {
 	}
 }
 
-// A later job changes what is below, with exports as they are; what it would make of them it alone can tell.
+// Templates can write secrets into names. A job would reject them, and until then nobody may see them.
+func TestNamesShowNoSecret(t *testing.T) {
+	s := newStage(t, `
+imports: [{name: password, schema: {type: string}}]
+deployExecutions:
+- name: d
+  type: GoTemplate
+  template: |
+    deployItems:
+    - name: {{ .imports.password }}
+      type: example.org/pg
+      config: {apiVersion: example.org/v1, kind: C, {{ .imports.password }}: x}
+`)
+	diff := s.see(t, "shop")
+	if d := cmp.Diff([]string{"create DeployItem <masked>"}, words(diff)); d != "" || diff.Changes[0].Name != "<masked>" {
+		t.Errorf("%s %+v", d, diff.Changes)
+	}
+}
+
+// A later job changes what is below, based on the current exports; how it would change the exports is unknown.
 func TestALaterJobOfATree(t *testing.T) {
 	s := newStage(t, shop)
 	db, front, old := s.nested(t, "shop", "db"), s.nested(t, "shop", "front"), s.nested(t, "shop", "old")
@@ -191,12 +210,12 @@ func TestALaterJobOfATree(t *testing.T) {
 	if web := linesOf(t, diff, "web"); !strings.Contains(web, "-url: here\n") || !strings.Contains(web, "+url: there\n") || !strings.Contains(web, "<masked>") {
 		t.Errorf("%s", web)
 	}
-	if d := cmp.Diff([]string{"Taken as the last job has left it, since only a job makes it anew: export url of shop/db."}, diff.Notes); d != "" {
+	if d := cmp.Diff([]string{"Taken from the last job, because only a job can compute it: export url of shop/db."}, diff.Notes); d != "" {
 		t.Error(d)
 	}
 }
 
-// An installation in another one imports from the scope of that, its target too.
+// A nested installation imports from the scope of its parent, including its target.
 func TestAJobOfANestedInstallation(t *testing.T) {
 	s := newStage(t, shop)
 	scope := dataflow.Scope{Namespace: s.namespace, Parent: "shop"}
@@ -213,7 +232,7 @@ func TestAJobOfANestedInstallation(t *testing.T) {
 	}
 }
 
-// One that cannot be rendered does not hide the others, and nothing is said to be deleted that it has.
+// An installation that cannot be rendered does not hide the others, and none of its objects is shown as deleted.
 func TestANestedInstallationThatFails(t *testing.T) {
 	broken := strings.Replace(shop, "url: (( imports.url ))", "url: (( imports.nothing ))", 1)
 	s := newStage(t, broken)
@@ -229,7 +248,7 @@ func TestANestedInstallationThatFails(t *testing.T) {
 	}
 }
 
-// What a chart makes is compared as well, where somebody knows it; of Secrets no value is shown.
+// The objects of a chart are compared as well, if there is an inspector; no value of a Secret is shown.
 func TestWhatDeployItemsDeploy(t *testing.T) {
 	s := newStage(t, shop)
 	db := s.nested(t, "shop", "db")
@@ -262,7 +281,7 @@ func TestWhatDeployItemsDeploy(t *testing.T) {
 	s.inspects["example.org/pg"] = func(context.Context, lsv1alpha1.DeployItemTemplate) ([]*unstructured.Unstructured, error) {
 		return nil, errors.New("the chart of " + today + " is broken")
 	}
-	if notes := strings.Join(s.see(t, "shop").Notes, "\n"); !strings.Contains(notes, "What pg deploys is not known: the chart of <masked> is broken") {
+	if notes := strings.Join(s.see(t, "shop").Notes, "\n"); !strings.Contains(notes, "What pg deploys is unknown: the chart of <masked> is broken") {
 		t.Errorf("%s", notes)
 	}
 }

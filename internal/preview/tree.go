@@ -16,11 +16,11 @@ import (
 	"espalier.dev/internal/offline"
 )
 
-// tree is what a job would make, by the names of the installations that make it.
+// tree is what a job would make, keyed by the installation that makes it.
 type tree struct {
 	executions map[string]*lsv1alpha1.Execution
 	nested     map[string][]*lsv1alpha1.Installation
-	// targets are by their own names.
+	// targets are keyed by their own names.
 	targets map[string]*lsv1alpha1.Target
 }
 
@@ -40,7 +40,7 @@ func treeOf(result *offline.Result) (*tree, error) {
 	return t, nil
 }
 
-// take keeps an object that was rendered.
+// take stores a rendered object.
 func (t *tree) take(manifest map[string]any) error {
 	text, err := json.Marshal(manifest)
 	if err != nil {
@@ -70,7 +70,7 @@ func (t *tree) take(manifest map[string]any) error {
 	return nil
 }
 
-// items are the deploy items that an installation would have.
+// items returns the deploy items that an installation would have.
 func (t *tree) items(of offline.Made) ([]item, error) {
 	e := t.executions[of.Name]
 	if e == nil {
@@ -96,7 +96,7 @@ type item struct {
 	name      string
 	spec      lsv1alpha1.DeployItemSpec
 	dependsOn []string
-	// stored is the object that there is; nil if it is only rendered.
+	// stored is the existing object; nil if the item is only rendered.
 	stored *lsv1alpha1.DeployItem
 }
 
@@ -107,7 +107,7 @@ func (i item) made() Made {
 	}
 }
 
-// items are the deploy items that an installation has.
+// items returns the deploy items that an installation has.
 func (l *look) items(ctx context.Context, of offline.Made) ([]item, error) {
 	var list lsv1alpha1.DeployItemList
 	if err := l.list(ctx, &list, deployItems, in(of.Namespace, map[string]string{lsv1alpha1.ExecutionManagedByLabel: of.Name})); err != nil {
@@ -125,7 +125,7 @@ func (l *look) items(ctx context.Context, of offline.Made) ([]item, error) {
 	return all, nil
 }
 
-// contentOf is a spec as JSON values, with what an item depends on.
+// contentOf returns a spec as JSON values, with the item's dependencies.
 func contentOf(spec any, dependsOn []string) map[string]any {
 	content := map[string]any{}
 	text, err := json.Marshal(spec)
@@ -133,7 +133,7 @@ func contentOf(spec any, dependsOn []string) map[string]any {
 		err = json.Unmarshal(text, &content)
 	}
 	if err != nil {
-		return map[string]any{"problem": "it cannot be written as JSON"}
+		return map[string]any{"problem": "it cannot be converted to JSON"}
 	}
 	if len(dependsOn) > 0 && dependsOn[0] != "" {
 		content["dependsOn"] = dependsOn
@@ -148,7 +148,7 @@ func madeOf(inst *lsv1alpha1.Installation) Made {
 	}
 }
 
-// compare goes through all installations that were rendered. Of those that were not, nothing is said: nobody knows what they would become.
+// compare compares all rendered installations. For the others, no changes are shown: it is unknown what they would become.
 func (l *look) compare(ctx context.Context, rendered []offline.Made, next *tree) (*Diff, error) {
 	diff := &Diff{}
 	for _, of := range rendered {
@@ -169,7 +169,7 @@ func (l *look) compare(ctx context.Context, rendered []offline.Made, next *tree)
 	return diff, nil
 }
 
-// addItems compares deploy items, and what those deploy that change.
+// addItems compares deploy items, and what the changed ones deploy.
 func (l *look) addItems(ctx context.Context, diff *Diff, within string, pair [2][]item) {
 	var made [2][]Made
 	for side, items := range pair {
@@ -184,7 +184,7 @@ func (l *look) addItems(ctx context.Context, diff *Diff, within string, pair [2]
 	}
 }
 
-// addNested compares nested installations. With one that goes, all that is below it goes too.
+// addNested compares nested installations. If one would be deleted, so would everything below it.
 func (l *look) addNested(ctx context.Context, diff *Diff, within string, pair [2][]*lsv1alpha1.Installation) error {
 	var made [2][]Made
 	for side, nested := range pair {
@@ -205,8 +205,8 @@ func (l *look) addNested(ctx context.Context, diff *Diff, within string, pair [2
 	return nil
 }
 
-// addGone adds what goes with a nested installation. What it contains is not shown: what it was made from is not read any more, so that
-// nobody could tell what of it is secret.
+// addGone adds everything that would be deleted with a nested installation. Its content is not shown: its sources are no longer read,
+// so its secrets are unknown.
 func (l *look) addGone(ctx context.Context, diff *Diff, above Change) error {
 	if len(diff.Changes) > maxChanges {
 		return nil
@@ -214,7 +214,7 @@ func (l *look) addGone(ctx context.Context, diff *Diff, above Change) error {
 	within := strings.TrimPrefix(above.Within+"/"+above.Title, "/")
 	add := func(made Made) Change {
 		change := about(made, Delete)
-		change.Within, change.Lines = within, []Line{{Op: "-", Text: "# It goes with installation " + above.Title + "."}}
+		change.Within, change.Lines = within, []Line{{Op: "-", Text: l.secrets.Text("# It goes with installation " + above.Title + ".")}}
 		diff.Changes = append(diff.Changes, change)
 		return change
 	}
@@ -237,7 +237,7 @@ func (l *look) addGone(ctx context.Context, diff *Diff, above Change) error {
 	return nil
 }
 
-// addDeployed compares the objects that a deploy item deploys, if somebody knows how to find them out.
+// addDeployed compares the objects that a deploy item deploys, if an inspector can determine them.
 func (l *look) addDeployed(ctx context.Context, diff *Diff, of Change, pair [2][]item) {
 	var made [2][]Made
 	for side, items := range pair {
@@ -253,11 +253,11 @@ func (l *look) addDeployed(ctx context.Context, diff *Diff, of Change, pair [2][
 			Name: items[i].name, Type: items[i].spec.Type, Target: items[i].spec.Target, Configuration: items[i].spec.Configuration,
 		})
 		if err != nil {
-			diff.Notes = append(diff.Notes, l.secrets.Text(fmt.Sprintf("What %s deploys is not known: %v.", of.Title, err)))
+			diff.Notes = append(diff.Notes, l.secrets.Text(fmt.Sprintf("What %s deploys is unknown: %v.", of.Title, err)))
 			return
 		}
 		if len(objects) == 0 {
-			diff.Notes = append(diff.Notes, fmt.Sprintf("What the chart of %s makes is not known here, since it is fetched by the deployer or "+
+			diff.Notes = append(diff.Notes, fmt.Sprintf("What the chart of %s renders is unknown here, because it is fetched by the deployer or "+
 				"installed as a release. Its configuration is compared.", of.Title))
 			return
 		}

@@ -18,7 +18,7 @@ how to use them, [templates](../templates.md) what its templates can do. This pa
 
 `
 
-// blueprintExamples are the blueprints of examples that the page shows. A test runs them.
+// blueprintExamples are the example blueprints that the page shows. A test runs them.
 var blueprintExamples = []struct{ title, file string }{
 	{"One deploy item", "examples/hello/hello.yaml"},
 	{"Nested installations with data flow", "examples/shop/3-shop.yaml"},
@@ -65,7 +65,7 @@ func (p *program) blueprintPage() (string, error) {
 	return p.withValues(strings.TrimRight(w.String(), "\n")+"\n", blueprintFolder), nil
 }
 
-// choices tells which fields exclude each other, and of which at least one is needed.
+// choices describes which fields exclude each other, and of which at least one is required.
 func choices(s schema) string {
 	var text string
 	for _, rule := range [][2]string{{"oneOf", "Set exactly one of "}, {"anyOf", "Set at least one of "}} {

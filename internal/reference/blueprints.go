@@ -14,7 +14,8 @@ const (
 	blueprintAPIVersion = "landscaper.gardener.cloud/v1alpha1"
 )
 
-// blueprintFiles are the schemas of the files in a blueprint's directory. No API server knows them, so they are made from the types.
+// blueprintFiles returns the schemas of the files in a blueprint's directory. No API server knows them, so they are generated from the
+// types.
 func blueprintFiles(root string) ([]kindSchema, error) {
 	var files []kindSchema
 	for _, kind := range []string{"Blueprint", "InstallationTemplate"} {
@@ -30,13 +31,13 @@ func blueprintFiles(root string) ([]kindSchema, error) {
 	return files, nil
 }
 
-// builder makes schemas of Go types. Structs become definitions, since they may contain themselves.
+// builder generates schemas from Go types. Structs become definitions, since they may be recursive.
 type builder struct {
 	source      *source
 	definitions schema
 }
 
-// languageTypes are the JSON types of those of the language.
+// languageTypes maps Go's basic types to JSON types.
 var languageTypes = map[string]string{"string": "string", "bool": "boolean", "int": "integer", "int32": "integer"}
 
 func (b *builder) typed(n name) (schema, error) {
@@ -59,7 +60,7 @@ func (b *builder) typed(n name) (schema, error) {
 	return schema{"type": "string"}, nil
 }
 
-// structure defines a struct, unless that is done, and returns a reference to it.
+// structure defines a struct, unless it is already defined, and returns a reference to it.
 func (b *builder) structure(n name) (schema, error) {
 	reference := schema{"$ref": "#/definitions/" + n.local}
 	if b.definitions[n.local] != nil {
@@ -102,13 +103,13 @@ func (b *builder) field(f field) (schema, error) {
 	case f.of == "map of ":
 		inner = schema{"type": "object", "additionalProperties": inner}
 	case inner["$ref"] != nil:
-		inner = schema{"allOf": []any{inner}} // What stands beside a reference does not count.
+		inner = schema{"allOf": []any{inner}} // Keywords beside a reference are ignored.
 	}
 	inner["description"] = f.text
 	return inner, nil
 }
 
-// rules are those of blueprint.Validate that can be told without values, by the type that they are about.
+// rules are those of blueprint.Validate that do not depend on values, by the type that they apply to.
 var rules = map[string]func(schema){
 	"Blueprint": func(s schema) { ofKind(s, "Blueprint") },
 	"InstallationTemplate": func(s schema) {
@@ -142,17 +143,17 @@ var rules = map[string]func(schema){
 	},
 }
 
-// ofKind adds what says of a file what it is. Both may be left out.
+// ofKind adds the fields that identify the kind of a file. Both are optional.
 func ofKind(s schema, kind string) {
 	properties := s["properties"].(schema)
 	properties["apiVersion"] = schema{"description": "apiVersion of the file.", "const": blueprintAPIVersion}
 	properties["kind"] = schema{"description": "kind of the file.", "const": kind}
 }
 
-// withName asks for a name that is not empty.
+// withName requires a name that is not empty.
 func withName(s schema) { property(s, "name")["minLength"] = 1 }
 
-// describedValue says what imports and exports have to say of their values.
+// describedValue adds the rules for the values of imports and exports.
 func describedValue(s schema) {
 	withName(s)
 	s["anyOf"] = []any{need("type"), need("schema"), need("targetType")}

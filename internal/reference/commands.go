@@ -5,11 +5,9 @@ package reference
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"path/filepath"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,14 +21,17 @@ page is generated from the commands: ` + "`make generate`" + `.
 
 `
 
-const configurationHeading = `# Configuration of the controllers
+const exitCodesHeading = `
+## Exit codes
 
-Every flag of ` + "`espalier-controller`" + `. [Install](../install.md) shows where to set them, [operations](../operations.md) which to set.
-This page is generated from the flags: ` + "`make generate`" + `.
+An empty cell means that the command does not end with this code. A group, such as ` + "`component`" + `, stands for all commands below it.
+
+Ctrl-C ends most commands with code 130, the code that shells report for every program that Ctrl-C ends. It ends the command and nothing in
+the cluster: jobs and requests continue. With several installations, the most severe code counts, in this order: 130, 1, 5, 2, 4, 3.
 
 `
 
-// connection are flags by which commands find their cluster, as kubectl has them: names, how they are written, values and meanings.
+// connection are the flags by which commands find their cluster, as in kubectl: names, notation, values and meanings.
 var connection = [][4]string{
 	{"as", "`--as`", "string", "user to impersonate"},
 	{"context", "`--context`", "string", "context of the kubeconfig to use"},
@@ -42,25 +43,28 @@ func isConnection(f *pflag.Flag) bool {
 	return slices.ContainsFunc(connection, func(known [4]string) bool { return known[0] == f.Name })
 }
 
-// CommandsPage returns the page about a command and all below it. The exit codes come from the tree at a root.
-func CommandsPage(root string, command *cobra.Command) (string, error) {
+// ExitCodes says what the exit codes of some commands mean: see package cli.
+type ExitCodes struct {
+	Commands []string
+	Meanings map[int]string
+}
+
+// CommandsPage returns the page about a command and all its subcommands.
+func CommandsPage(command *cobra.Command, exits []ExitCodes) (string, error) {
 	var page strings.Builder
+	command.InitDefaultCompletionCmd()
 	page.WriteString(commandsHeading)
 	page.WriteString("| Command | |\n|---|---|\n")
 	all := commandsBelow(command)
 	for _, c := range all {
 		fmt.Fprintf(&page, "| [`%s`](#%s) | %s |\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-"), cell(c.Short))
 	}
-	codes, err := exitCodes(root)
-	if err != nil {
-		return "", err
-	}
 	page.WriteString("\n## Connection flags\n\nCommands that connect to a cluster have these flags, and the other connection flags of kubectl.\n\n")
 	page.WriteString("| Flag | Value | |\n|---|---|---|\n")
 	for _, f := range connection {
 		fmt.Fprintf(&page, "| %s | %s | %s |\n", f[1], f[2], f[3])
 	}
-	page.WriteString("\n## Exit codes\n\n`espalier kubectl` and `espalier diff` have the exit codes of kubectl.\n\n| Code | |\n|---|---|\n" + codes)
+	page.WriteString(exitCodesHeading + exitTable(exits))
 	for _, c := range all {
 		fmt.Fprintf(&page, "\n## %s\n\n", c.CommandPath())
 		if err := describe(&page, c); err != nil {
@@ -70,18 +74,18 @@ func CommandsPage(root string, command *cobra.Command) (string, error) {
 	return page.String(), nil
 }
 
-// ConfigurationPage returns the page about the flags of the controllers.
-func ConfigurationPage(command *cobra.Command) (string, error) {
-	var page strings.Builder
-	page.WriteString(configurationHeading)
-	return page.String() + flagTable(command.Flags(), func(*pflag.Flag) bool { return true }), undocumented(command)
-}
+// completion is the command of cobra that prints scripts for shells.
+const completion = "completion"
 
-// commandsBelow are the commands that users can run, in the order of their names.
+// commandsBelow returns the commands that users can run, sorted by name.
 func commandsBelow(command *cobra.Command) []*cobra.Command {
 	var all []*cobra.Command
 	for _, c := range command.Commands() {
-		if c.Hidden || c.Name() == "help" || c.Name() == "completion" {
+		if c.Hidden || c.Name() == "help" {
+			continue
+		}
+		if c.Name() == completion {
+			all = append(all, c) // One section is enough for all shells.
 			continue
 		}
 		if c.Runnable() {
@@ -116,7 +120,7 @@ func describe(page *strings.Builder, c *cobra.Command) error {
 	return undocumented(c)
 }
 
-// writeProse writes a help text. What is laid out with spaces stays so.
+// writeProse writes a help text. It keeps text that is laid out with spaces.
 func writeProse(page *strings.Builder, text string) {
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		if strings.HasPrefix(paragraph, " ") || strings.Contains(paragraph, "\n ") || strings.Contains(paragraph, "  ") {
@@ -127,7 +131,7 @@ func writeProse(page *strings.Builder, text string) {
 	}
 }
 
-// unindented is a text without the spaces that all of its lines begin with.
+// unindented returns a text without the common indentation of its lines.
 func unindented(text string) string {
 	lines := strings.Split(strings.Trim(text, "\n"), "\n")
 	shortest := len(text)
@@ -142,7 +146,7 @@ func unindented(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// flagTable is a table of the flags that are wanted; empty if there are none.
+// flagTable returns a table of the wanted flags; empty if there are none.
 func flagTable(flags *pflag.FlagSet, wanted func(*pflag.Flag) bool) string {
 	var rows strings.Builder
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -166,7 +170,7 @@ func flagTable(flags *pflag.FlagSet, wanted func(*pflag.Flag) bool) string {
 	return "| Flag | Value | Default | |\n|---|---|---|---|\n" + rows.String()
 }
 
-// inOneCell puts a text of several lines into the cell of a table.
+// inOneCell formats a text of several lines for the cell of a table.
 func inOneCell(text string) string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -175,7 +179,7 @@ func inOneCell(text string) string {
 	return strings.ReplaceAll(strings.Join(lines, "<br>"), "*", `\*`)
 }
 
-// undocumented complains about flags that do not say what they are for.
+// undocumented returns an error for flags without a description.
 func undocumented(c *cobra.Command) error {
 	var problem error
 	c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -189,30 +193,34 @@ func undocumented(c *cobra.Command) error {
 	return problem
 }
 
-// exitCodes are the rows of a table of exit codes, from the constants of package cli.
-func exitCodes(root string) (string, error) {
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "internal", "cli", "exit.go"), nil, parser.ParseComments)
-	if err != nil {
-		return "", err
+// exitTable returns a table with the meaning of each exit code for each command.
+func exitTable(exits []ExitCodes) string {
+	used := map[int]bool{}
+	for _, e := range exits {
+		for number := range e.Meanings {
+			used[number] = true
+		}
 	}
-	var rows strings.Builder
-	var problem error
-	eachConstant(file, func(_ *ast.GenDecl, spec *ast.ValueSpec, i int) {
-		number, ok := spec.Values[i].(*ast.BasicLit)
-		if !ok || number.Kind != token.INT {
-			return
+	numbers := slices.Sorted(maps.Keys(used))
+	var table strings.Builder
+	table.WriteString("| Commands |")
+	for _, number := range numbers {
+		table.WriteString(" " + strconv.Itoa(number) + " |")
+	}
+	table.WriteString("\n|---|" + strings.Repeat("---|", len(numbers)) + "\n")
+	for _, e := range exits {
+		commands := code(e.Commands)
+		if commands == "" {
+			commands = "all others that connect to a cluster"
 		}
-		local := spec.Names[i].Name
-		text := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(words(spec.Doc), local+" "), "says that "), "is ")
-		text = strings.ReplaceAll(text, ", or that ", ", or ")
-		if number.Value == "0" {
-			text = "success"
+		if len(e.Meanings) == 0 {
+			commands += ": the codes of the program that it runs"
 		}
-		if text == "" {
-			problem = fmt.Errorf("%s of internal/cli/exit.go: %w", local, errUndocumented)
-			return
+		table.WriteString("| " + commands + " |")
+		for _, number := range numbers {
+			table.WriteString(" " + cell(e.Meanings[number]) + " |")
 		}
-		fmt.Fprintf(&rows, "| `%s` | %s |\n", number.Value, cell(strings.ToUpper(text[:1])+text[1:]))
-	})
-	return rows.String(), problem
+		table.WriteString("\n")
+	}
+	return table.String()
 }

@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// scanned are the folders with code of the product. Below them, tools and test kits are left out.
+// scanned are the folders with code of the product. Tools and test kits below them are skipped.
 var (
 	scanned = []string{"api", "deployer", "internal", "cmd"}
 	skipped = []string{
@@ -33,9 +33,9 @@ type constant struct {
 	folder, name, value string
 	// of is the name of its type; empty if it has none.
 	of string
-	// text is its comment; about is that of the group it stands in.
+	// text is its comment; about is that of its group.
 	text, about string
-	// position orders constants as their files do.
+	// position is the position in its file, for sorting.
 	position int
 }
 
@@ -43,7 +43,7 @@ type constant struct {
 type program struct {
 	root  string
 	files []codeFile
-	// values are the expressions of all constants, by folder and name.
+	// values contains the expressions of all constants, by folder and name.
 	values map[name]expression
 }
 
@@ -53,13 +53,13 @@ type codeFile struct {
 	imports      map[string]string
 }
 
-// expression is one in the file that gives its names a meaning.
+// expression is an expression with the file that resolves its names.
 type expression struct {
 	ast.Expr
 	in *codeFile
 }
 
-// readProgram parses all that is not a test.
+// readProgram parses everything but tests.
 func readProgram(root string) (*program, error) {
 	p := &program{root: root, values: map[name]expression{}}
 	for _, folder := range scanned {
@@ -109,7 +109,7 @@ func (p *program) addValues(file *codeFile) {
 	})
 }
 
-// eachConstant goes through the constants that a file declares outside functions.
+// eachConstant calls a function for each constant that a file declares outside functions.
 func eachConstant(syntax *ast.File, do func(group *ast.GenDecl, spec *ast.ValueSpec, i int)) {
 	for _, decl := range syntax.Decls {
 		group, ok := decl.(*ast.GenDecl)
@@ -159,7 +159,7 @@ func (p *program) constants() []constant {
 	return all
 }
 
-// fold works out a text that is made of literals and constants of ours; false if it is not known before the program runs.
+// fold evaluates a string of literals and our constants; it returns false if the value is not constant.
 func (p *program) fold(e expression) (string, bool) {
 	switch x := e.Expr.(type) {
 	case *ast.BasicLit:
@@ -170,7 +170,7 @@ func (p *program) fold(e expression) (string, bool) {
 		return text, err == nil
 	case *ast.ParenExpr:
 		return p.fold(expression{x.X, e.in})
-	case *ast.BinaryExpr: // a sum, for there is nothing else to do with texts
+	case *ast.BinaryExpr: // the only binary operator on string constants is +
 		left, one := p.fold(expression{x.X, e.in})
 		right, two := p.fold(expression{x.Y, e.in})
 		return left + right, one && two
@@ -184,7 +184,7 @@ func (p *program) fold(e expression) (string, bool) {
 	}
 }
 
-// nameOf returns the constant that an expression may name; none for other expressions.
+// nameOf returns the constant that an expression names, if any.
 func nameOf(e expression) name {
 	switch x := e.Expr.(type) {
 	case *ast.Ident:
@@ -213,8 +213,8 @@ func isConversion(call *ast.CallExpr) bool {
 // identifier is a name of Go in a comment.
 var identifier = regexp.MustCompile(`\b[A-Z][a-z]+[A-Z]\w+\b`)
 
-// described is what the comment of a constant says, to somebody who does not read the code: without the name of the constant in front, and
-// with the values of others in the place of their names.
+// described returns the comment of a constant in a form for users: without the name of the constant at the start, and with the values of
+// others in place of their names.
 func (p *program) described(c constant) string {
 	text := cmp.Or(c.text, c.about)
 	if rest, found := strings.CutPrefix(text, c.name); found {

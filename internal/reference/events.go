@@ -21,7 +21,7 @@ Every Event that the controllers record; ` + "`kubectl events`" + ` shows them. 
 |---|---|---|---|
 `
 
-// event is one that the controllers record.
+// event is an event that the controllers record.
 type event struct{ reason, kind, about, text string }
 
 const (
@@ -30,40 +30,40 @@ const (
 	either  = "Normal or Warning"
 )
 
-// eventSources are the places of the code that record events or news of pipelines, by file and the expression of the reason.
+// eventSources are the places in the code that record events or news of pipelines, by file and the expression of the reason.
 var eventSources = map[string][]event{
 	"internal/loop/announce.go string(last.To)": {{
 		reason: "(the phase)", kind: either, about: "Installation, Execution, TargetSync",
 		text: "The object reached that phase, such as `Progressing`, `Succeeded` or `Failed`; the note says through which phases, and why. A Warning if it " +
-			"failed, or if somebody has to act.",
+			"failed, or if a person must act.",
 	}},
 	`deployer/repair.go "Repaired"`: {{
-		reason: "Repaired", kind: normal, about: "DeployItem", text: "Somebody changed or deleted an object in the target; the deployer restored it.",
+		reason: "Repaired", kind: normal, about: "DeployItem", text: "An object in the target was changed or deleted; the deployer restored it.",
 	}},
 	`deployer/repair.go "RepairFailed"`: {{
-		reason: "RepairFailed", kind: warning, about: "DeployItem", text: "Such a repair failed; it is tried again.",
+		reason: "RepairFailed", kind: warning, about: "DeployItem", text: "Such a repair failed; the deployer retries.",
 	}},
 	`deployer/calls.go "TakenOver"`: {{
 		reason: "TakenOver", kind: warning, about: "DeployItem", text: "The deploy item took over an object that another one had deployed.",
 	}},
 	"deployer/calls.go reason": {{
 		reason: "(the reason of the error)", kind: warning, about: "DeployItem",
-		text: "Something is in the way: a target or a registry does not answer, refuses the credentials, or does not have what is asked for. " +
-			"[errors.md](errors.md) explains the reasons. Recorded when it begins; the deployer retries.",
+		text: "The deploy item is blocked: a target or registry is unreachable, rejects the credentials, or lacks the requested content. " +
+			"[errors.md](errors.md) explains the reasons. Recorded when the problem starts; the deployer retries.",
 	}},
 	"deployer/calls.go d.Why.Code": {{
 		reason: "NoTargetFound", kind: warning, about: "DeployItem", text: "The deploy item waits for a Target that does not exist.",
 	}},
 	"internal/controller/deployitems/watchdog.go watchdog.CodeNamespaceEnds": {{
 		reason: "NamespaceTerminating", kind: warning, about: "Namespace",
-		text: "A deploy item goes with its namespace, and what it deployed may stay.",
+		text: "A deploy item is deleted with its namespace, and what it deployed may stay.",
 	}},
 	`internal/controller/installations/losses.go "Restored"`: {{
-		reason: "Restored", kind: normal, about: "Installation", text: "Somebody deleted an object below; it is there again.",
+		reason: "Restored", kind: normal, about: "Installation", text: "An object below was deleted; it has been restored.",
 	}},
 	`internal/controller/installations/losses.go "NotRestored"`: {{
 		reason: "NotRestored", kind: warning, about: "Installation",
-		text: "Somebody deleted an object below, and it cannot be made as the last job made it: start a new job.",
+		text: "An object below was deleted, and cannot be recreated as the last job created it: start a new job.",
 	}},
 	"internal/controller/installations/warnings.go string(lsv1alpha1.ConditionBlueprintWarnings)": {{
 		reason: "BlueprintWarnings", kind: warning, about: "Installation", text: "The blueprint contains something that has no effect.",
@@ -95,7 +95,7 @@ var eventSources = map[string][]event{
 	},
 	`internal/pipeline/requests.go "RequestRefused"`: {
 		{reason: "RequestAccepted", kind: normal, about: "Pipeline", text: "A request to approve, reject or retry was accepted."},
-		{reason: "RequestRefused", kind: warning, about: "Pipeline", text: "A request to approve, reject or retry was refused; the note says why."},
+		{reason: "RequestRefused", kind: warning, about: "Pipeline", text: "A request to approve, reject or retry was rejected; the note says why."},
 	},
 }
 
@@ -127,7 +127,7 @@ func (p *program) eventsPage() (string, error) {
 	return page.String(), nil
 }
 
-// checkEvents compares the places that record events with those that the page describes.
+// checkEvents compares the places that record events with those on the page.
 func (p *program) checkEvents() error {
 	found := p.eventPlaces()
 	var problems []error
@@ -151,7 +151,7 @@ func (p *program) checkEvents() error {
 	return errors.Join(problems...)
 }
 
-// eventPlaces are the calls of recorders, and the events and news that are made by hand.
+// eventPlaces returns the calls of recorders, and the events and news in literals.
 func (p *program) eventPlaces() map[string]bool {
 	found := map[string]bool{}
 	for _, file := range p.files {
@@ -171,7 +171,7 @@ func (p *program) eventPlaces() map[string]bool {
 	return found
 }
 
-// addNews finds the reasons in literals of corev1.Event and pipeline.News, also in lists of them.
+// addNews finds the reasons in literals of corev1.Event and pipeline.News, including those in lists.
 func (p *program) addNews(file codeFile, literal *ast.CompositeLit, add func(ast.Expr)) {
 	of := types.ExprString(literal.Type)
 	if literal.Type == nil || !slices.Contains([]string{"corev1.Event", "News", "[]News"}, of) {

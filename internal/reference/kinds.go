@@ -26,17 +26,17 @@ in ` + "`config/crd`" + `: ` + "`go test ./internal/reference -update`" + `. [Sc
 |---|---|---|---|
 `
 
-// exampleFiles are where examples of kinds come from, the best first. Tests apply all of them to an API server.
+// exampleFiles contain the examples of kinds, the best first. Tests apply all of them to an API server.
 var exampleFiles = []string{"examples/*/*.yaml", "config/samples/*.yaml", "config/crd/testdata/accepted/*.yaml"}
 
-// kindFact is what a page tells of a kind, beside its fields.
+// kindFact is what a page says about a kind, in addition to its fields.
 type kindFact struct {
 	kindSchema
 	group      string
 	shortNames []string
 }
 
-// KindPages returns the pages about kinds for the tree at a root, by their names in docs/reference: one with all kinds, and one for each
+// KindPages returns the pages about kinds for the tree at root, by their names in docs/reference: one with all kinds, and one for each
 // group.
 func KindPages(root string) (map[string]string, error) {
 	kinds, err := kindFacts()
@@ -105,10 +105,10 @@ func (k kindFact) write(page *strings.Builder, root string) error {
 	return nil
 }
 
-// fieldTable collects the rows of tables: one for the spec, one for the status, one for what stands beside them.
+// fieldTable collects the rows of tables: for the spec, for the status, and for the other fields.
 type fieldTable struct{ parts map[string]string }
 
-// object adds the fields of a schema whose path is given.
+// object adds the fields of the schema at a path.
 func (t *fieldTable) object(path string, s schema) {
 	properties, _ := s["properties"].(schema)
 	required, _ := s["required"].([]any)
@@ -122,7 +122,7 @@ func (t *fieldTable) object(path string, s schema) {
 	}
 }
 
-// below adds what a field contains.
+// below adds the content of a field.
 func (t *fieldTable) below(path string, s schema) {
 	if s["properties"] != nil {
 		t.object(path, s)
@@ -166,7 +166,7 @@ func (t *fieldTable) row(path string, s schema, required bool) {
 	t.parts[part] += fmt.Sprintf("| `%s` | %s | %s | %s |\n", path, typeOf(s), yes, cell(strings.TrimSpace(text)))
 }
 
-// ofConditions are the fields of a condition. Definitions describe them at length, in the words of Kubernetes.
+// ofConditions are the fields of a condition. CRDs describe them at length, in the words of Kubernetes.
 var ofConditions = map[string]string{
 	"type":               "type names the condition; see [conditions](../conditions.md).",
 	"status":             "status of the condition.",
@@ -183,7 +183,7 @@ func join(path, field string) string {
 	return path + "." + field
 }
 
-// typeOf tells the type of a field in a word or two.
+// typeOf describes the type of a field in one or two words.
 func typeOf(s schema) string {
 	if values, ok := s["enum"].([]any); ok {
 		var words []string
@@ -217,13 +217,13 @@ func simpleType(s schema) string {
 	return kind
 }
 
-// limits are keywords of schemas, and how they are told.
+// limits are keywords of schemas, and how the pages word them.
 var limits = [][2]string{
 	{"minimum", "Minimum"}, {"maximum", "Maximum"}, {"minLength", "Minimum length"}, {"maxLength", "Maximum length"},
 	{"minItems", "Minimum number"}, {"maxItems", "Maximum number"}, {"maxProperties", "Maximum number"}, {"pattern", "Pattern"},
 }
 
-// rulesOf are the messages of the rules that the API server checks.
+// rulesOf returns the messages of the rules that the API server checks.
 func rulesOf(s schema) []string {
 	var told []string
 	rules, _ := s["x-kubernetes-validations"].([]any)
@@ -249,7 +249,7 @@ func firstSentence(text string) string {
 	return first
 }
 
-// code shows words as code.
+// code formats words as code.
 func code(words []string) string {
 	if len(words) == 0 {
 		return ""
@@ -262,10 +262,10 @@ var (
 	documentVersion = regexp.MustCompile(`(?m)^apiVersion: (\S+)`)
 )
 
-// telling is the length from which on an example tells enough.
+// telling is the length from which an example is informative.
 const telling = 180
 
-// example returns a document of a kind, without its status, and the file that it is in: the shortest that tells enough, or the longest.
+// example returns a document of a kind, without its status, and its file: the shortest informative one, or the longest.
 func (k kindFact) example(root string) (text, where string, err error) {
 	for _, pattern := range exampleFiles {
 		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
@@ -301,12 +301,16 @@ func better(a, b string) bool {
 	return len(a) < len(b)
 }
 
-// documentsOf are the YAML documents of a kind in a text, without the comments before and the status.
+// loopback is in documents that work on one machine only, which are poor examples.
+const loopback = "127.0.0.1"
+
+// documentsOf returns the YAML documents of a kind in a text, without leading comments and the status. It leaves out those with loopback
+// addresses.
 func documentsOf(content, apiVersion, kind string) []string {
 	var found []string
 	for document := range strings.SplitSeq("\n"+content, "\n---") {
 		is, of := documentKind.FindStringSubmatch(document), documentVersion.FindStringSubmatch(document)
-		if is == nil || of == nil || is[1] != kind || of[1] != apiVersion {
+		if is == nil || of == nil || is[1] != kind || of[1] != apiVersion || strings.Contains(document, loopback) {
 			continue
 		}
 		begin := min(documentKind.FindStringIndex(document)[0], documentVersion.FindStringIndex(document)[0])

@@ -19,13 +19,13 @@ A name that ends in ` + "`/`" + ` is a prefix. This page is generated from the c
 
 `
 
-// metadataKey looks like the name of an annotation, a label or a finalizer.
+// metadataKey matches names like those of annotations, labels and finalizers.
 var metadataKey = regexp.MustCompile(`^([a-z0-9-]+\.)+[a-z]+/[A-Za-z0-9.-]*$`)
 
-// apiVersion looks like one.
+// apiVersion matches API versions.
 var apiVersion = regexp.MustCompile(`/v[0-9]\w*$`)
 
-// noKeys are constants that look like keys of metadata and are something else, by folder and name.
+// noKeys are constants that look like keys of metadata but are not, by folder and name.
 var noKeys = []name{
 	{"api/landscaper/v1alpha1", "InlineComponentDescriptorLabel"}, // of a component reference
 	{"api/landscaper/v1alpha1", "TargetTypeKubernetesCluster"},
@@ -48,7 +48,7 @@ var metadataTexts = map[string]string{
 	"landscaper.gardener.cloud/delete-without-uninstall":                "`true` deletes a tree of objects and leaves what they deployed.",
 	"landscaper.gardener.cloud/ignore":                                  "`true` freezes a completed object of the continuous flow.",
 	"landscaper.gardener.cloud/reconcile-if-changed":                    "On a root installation: `true` starts a job whenever its spec changes.",
-	"landscaper.gardener.cloud/rotate-token":                            "On a TargetSync: asks for a new token at once.",
+	"landscaper.gardener.cloud/rotate-token":                            "On a TargetSync: requests a new token at once.",
 	"landscaper.gardener.cloud/touch":                                   "Any change wakes the controllers that watch the object.",
 	"landscaper.gardener.cloud/deployer-target-name":                    "Repeats the name of a deploy item's target, so that deployers can filter by metadata alone.",
 	"container.deployer.landscaper.gardener.cloud/force-cleanup":        "On a deploy item that is being deleted: skips the run of the image with the operation `DELETE`.",
@@ -56,18 +56,21 @@ var metadataTexts = map[string]string{
 	"pipelines.espalier.dev/promotion-key":                              "On an Installation: the key of the last promotion that changed it.",
 	"container.deployer.landscaper.gardener.cloud/needs":                "On the Secret with the result of a pod: how many Secrets the state needs, and the run.",
 	"container.deployer.landscaper.gardener.cloud/state":                "Where the state is: the prefix of the Secrets, their number and the checksum.",
-	"container.deployer.landscaper.gardener.cloud/spec":                 "The hash of the deploy item when the pod was made.",
-	"espalier.dev/deletion-asked":                                       "On an object that takes part in a job: something above it is to be deleted. The value is the UID of the object.",
-	"espalier.dev/flow-generation":                                      "The generation of a deploy item that a change of the flow made, and that was deployed before.",
+	"container.deployer.landscaper.gardener.cloud/spec":                 "The hash of the deploy item when the pod was created.",
+	"espalier.dev/deletion-asked":                                       "On an object that takes part in a job: the deletion of an object above it is requested. The value is the UID of the object.",
+	"espalier.dev/flow-generation":                                      "The generation of a deploy item that a change to the job flow created, and that was deployed before.",
 	"espalier.dev/granted-job":                                          "The ID of a job that was requested, and the UID of the object it was granted to.",
-	"espalier.dev/heard-of":                                             "On a root installation: of which job each of its predecessors last told it.",
+	"espalier.dev/heard-of":                                             "On a root installation: the last job reported by each predecessor.",
 	"espalier.dev/interrupted-job":                                      "The job that an interrupt cut short, and the UID of the execution.",
 	"espalier.dev/requested-at-taken":                                   "The value of `reconcile.fluxcd.io/requestedAt` that was turned into an operation last.",
 	"espalier.dev/shards":                                               "On a Lease: which process holds which shard.",
-	"espalier.dev/targetsync":                                           "On what a TargetSync made: the name of the TargetSync.",
-	"espalier.dev/token-rotated-at":                                     "On the Secret of the source: when its token was made.",
-	"espalier.dev/token-rotation-seen-at":                               "On a TargetSync: when the request for another token was seen.",
-	"espalier.dev/version":                                              "On a definition: which version of Espalier wrote it.",
+	"espalier.dev/suspend":                                              "On a root installation: `true` keeps new runs of its tree from starting. The commands `suspend` and `resume` write it. See [jobs](../jobs.md#suspending).",
+	"espalier.dev/suspend-reason":                                       "On a suspended root installation or Pipeline: who suspended it, and why.",
+	"espalier.dev/targetsync":                                           "On what a TargetSync created: the name of the TargetSync.",
+	"espalier.dev/token-rotated-at":                                     "On the Secret of the source: when its token was created.",
+	"espalier.dev/token-rotation-seen-at":                               "On a TargetSync: when the controller saw the request for another token.",
+	"espalier.dev/update":                                               "On what an installation in the continuous flow writes below it: the update that wrote it last, and the one before.",
+	"espalier.dev/version":                                              "On a CRD: which version of Espalier wrote it.",
 	"data.landscaper.gardener.cloud/sourceType":                         "Whether a DataObject or Target is an import or an export.",
 	"helm.deployer.landscaper.gardener.cloud/item":                      "Namespace and name of the deploy item, if they are short enough; for people.",
 	"helm.deployer.landscaper.gardener.cloud/owner":                     "A hash of namespace and name of the deploy item.",
@@ -80,7 +83,7 @@ var metadataTexts = map[string]string{
 	"meta.helm.sh/release-namespace":                                    "Helm puts it on the objects of a release.",
 	"helm.sh/hook":                                                      "In a chart: the object is a hook, as Helm defines it.",
 	"helm.sh/resource-policy":                                           "In a chart: `keep` leaves the object behind when the release is uninstalled.",
-	"kubectl.kubernetes.io/last-applied-configuration":                  "What kubectl remembers of an object; it is not copied.",
+	"kubectl.kubernetes.io/last-applied-configuration":                  "The configuration that kubectl last applied; it is not copied.",
 	"container.deployer.landscaper.gardener.cloud/deployer-id":          "On all objects of a container deploy item: the deployer.",
 	"container.deployer.landscaper.gardener.cloud/name":                 "On all objects of a container deploy item: the deployer's name.",
 	"container.deployer.landscaper.gardener.cloud/type":                 "On all objects of a container deploy item: what it holds, such as `result`, `state` or `input`.",
@@ -89,25 +92,27 @@ var metadataTexts = map[string]string{
 	"deployitem.container.deployer.landscaper.gardener.cloud/name":      "On all objects of a container deploy item: the name of the deploy item.",
 	"deployitem.container.deployer.landscaper.gardener.cloud/namespace": "On all objects of a container deploy item: the namespace of the deploy item.",
 	"deployitem.container.deployer.landscaper.gardener.cloud/uid":       "On all objects of a container deploy item: the UID of the deploy item.",
-	"espalier.dev/deployer":                                             "On all objects that the container deployer made.",
+	"espalier.dev/deployer":                                             "On all objects that the container deployer created.",
 	"container.deployer.landscaper.gardener.cloud/origin":               "Why the pod runs: `job` or `continuous`.",
 	"request.pipelines.espalier.dev/":                                   "On a Pipeline, followed by the environment: a decision on a promotion. The commands `approve`, `reject` and `retry` write it.",
-	"hold.pipelines.espalier.dev/":                                      "On a Pipeline, followed by the environment: holds promotions to it. The commands `hold` and `release` write it.",
+	"hold.pipelines.espalier.dev/":                                      "On a Pipeline, followed by the environment: holds promotions to it. The commands `hold` and `hold --release` write it.",
 	"requester.pipelines.espalier.dev/":                                 "On a Pipeline, followed by the environment: who made the request beside it.",
-	"quota.espalier.dev/":                                               "On a Namespace, followed by `installations`, `deploy-items`, `rendered-bytes` or `concurrent-jobs`: a quota of its own, or `unlimited`. See [quotas](../quotas.md).",
-	"reconcile.fluxcd.io/requestedAt":                                   "How tools of Flux ask for a reconcile: any value that was not there before.",
-	"landscaper.gardener.cloud/operation":                               "Asks for one of the [operations](#operations). Controllers remove it once they act on it.",
+	"quota.espalier.dev/":                                               "On a Namespace, followed by `installations`, `deploy-items`, `rendered-bytes` or `concurrent-jobs`: a separate quota, or `unlimited`. See [quotas](../quotas.md).",
+	"reconcile.fluxcd.io/requestedAt":                                   "Requests a reconcile, as tools of Flux do: any new value.",
+	"landscaper.gardener.cloud/operation":                               "Requests one of the [operations](#operations). Controllers remove it once they act on it.",
 	"landscaper.gardener.cloud/reconcile-reason":                        "Why a job was requested: `retry` when `spec.automaticReconcile` requested it.",
-	"landscaper.gardener.cloud/targetsync":                              "On the Targets and Secrets that a TargetSync made; always `ok`.",
+	"landscaper.gardener.cloud/targetsync":                              "On the Targets and Secrets that a TargetSync created; always `ok`.",
 	"helm.deployer.landscaper.gardener.cloud/chart":                     "On the records of a release: its revision and the digest of its chart.",
-	"landscaper.gardener.cloud/lasttargetsync":                          "When a TargetSync last asked for the credentials that a Target for a shoot leads to.",
-	"container.deployer.landscaper.gardener.cloud/finalizer":            "Keeps a pod until the deployer has taken note of its end.",
-	"espalier.dev/verified-blueprint":                                   "Vouches for the blueprint that a nested installation has inline: it comes from a blueprint whose signature was checked.",
+	"landscaper.gardener.cloud/lasttargetsync":                          "When a TargetSync last requested the credentials for the Target of a shoot.",
+	"container.deployer.landscaper.gardener.cloud/finalizer":            "Keeps a pod until the deployer has recorded its end.",
+	"espalier.dev/verified-blueprint":                                   "Confirms that the inline blueprint of a nested installation comes from a blueprint with a verified signature.",
 }
 
 // setByUsers are the keys that users set.
 var setByUsers = []string{
 	"container.deployer.landscaper.gardener.cloud/force-cleanup",
+	"espalier.dev/suspend",
+	"espalier.dev/suspend-reason",
 	"helm.sh/hook",
 	"helm.sh/resource-policy",
 	"hold.pipelines.espalier.dev/",
@@ -126,7 +131,7 @@ var setByUsers = []string{
 	"requester.pipelines.espalier.dev/",
 }
 
-// keyOf is one key of metadata.
+// keyOf is a key of metadata.
 type keyOf struct{ sort, key, text string }
 
 // metadataPage returns the page about annotations, labels and finalizers.
@@ -163,7 +168,7 @@ func writeKeys(page *strings.Builder, title string, keys []keyOf, wanted func(ke
 	page.WriteString("\n")
 }
 
-// metadataKeys returns all keys, by their names. A constant that may be one and is not known is an error.
+// metadataKeys returns all keys, sorted by name. A possible key that is not known is an error.
 func (p *program) metadataKeys() ([]keyOf, error) {
 	found := map[string]keyOf{}
 	var unnamed []constant
@@ -189,7 +194,7 @@ func (p *program) metadataKeys() ([]keyOf, error) {
 	return keys, unknownKeys(found, unnamed)
 }
 
-// unknownKeys complains about constants that may be keys, and about keys that no constant has any more.
+// unknownKeys returns errors for constants that may be keys, and for keys that no constant has any more.
 func unknownKeys(found map[string]keyOf, unnamed []constant) error {
 	for _, c := range unnamed {
 		if found[c.value].key == "" {

@@ -25,7 +25,7 @@ use them, and explains why the labels contain no names of installations. This pa
 |---|---|---|---|
 `
 
-// metric is one that the code declares.
+// metric is a metric that the code declares.
 type metric struct {
 	name, kind, help string
 	labels           []string
@@ -106,7 +106,7 @@ func metricsOf(file *ast.File) ([]metric, error) {
 	return all, problem
 }
 
-// read takes name, help and labels from the arguments of a constructor: those of NewDesc stand in a row, the others in a struct.
+// read reads name, help and labels from the arguments of a constructor: NewDesc takes them in a row, the others in a struct.
 func (m *metric) read(args []ast.Expr) {
 	for _, arg := range args {
 		options, isLiteral := arg.(*ast.CompositeLit)
@@ -139,7 +139,7 @@ func (m *metric) readLiteral(literal *ast.CompositeLit) {
 	}
 }
 
-// plainText is the value of a literal, or of several in a sum.
+// plainText returns the value of a string literal, or of a concatenation.
 func plainText(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.BasicLit:

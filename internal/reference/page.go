@@ -6,14 +6,19 @@ package reference
 import (
 	"fmt"
 	"go/ast"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
 
-// configuration is one that the page describes.
+// configuration is a configuration that the page describes.
 type configuration struct {
 	title, folder, apiVersion string
-	// also are types that no field names.
+	// example is a page below docs. The first block of YAML with this apiVersion is the example.
+	example string
+	// also are types to which no field refers.
 	also []string
 }
 
@@ -22,26 +27,30 @@ var configurations = []configuration{
 		title:      "The manifest deployer",
 		folder:     "api/deployer/manifest/v1alpha2",
 		apiVersion: "manifest.deployer.landscaper.gardener.cloud/v1alpha2",
+		example:    "deployers/manifest.md",
 	},
 	{
 		title:      "The helm deployer",
 		folder:     "api/deployer/helm/v1alpha1",
 		apiVersion: "helm.deployer.landscaper.gardener.cloud/v1alpha1",
+		example:    "deployers/helm.md",
 		also:       []string{"InstallOptions", "UninstallOptions"},
 	},
 	{
 		title:      "The container deployer",
 		folder:     "api/deployer/container/v1alpha1",
 		apiVersion: "container.deployer.landscaper.gardener.cloud/v1alpha1",
+		example:    "deployers/container.md",
 	},
 	{
 		title:      "The mock deployer",
 		folder:     "api/deployer/mock/v1alpha1",
 		apiVersion: "mock.deployer.landscaper.gardener.cloud/v1alpha1",
+		example:    "deployers.md",
 	},
 }
 
-// plain are types that are told in a word or two.
+// plain maps types to a description of one or two words.
 var plain = map[string]string{
 	"AnyJSON":      "any JSON",
 	"RawExtension": "object",
@@ -77,9 +86,14 @@ func Page(root string) (string, error) {
 	return w.common(shared)
 }
 
-// configuration describes one, and returns the types of other packages that it leads to.
+// configuration describes a configuration, and returns the types of other packages that it refers to.
 func (w *writer) configuration(c configuration) (elsewhere []name, err error) {
 	fmt.Fprintf(w, "## %s\n\n", c.title)
+	example, err := c.exampleIn(w.source.root)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(w, "Example, from [`docs/%s`](../%s):\n\n```yaml\n%s```\n\n", c.example, c.example, example)
 	top := name{folder: c.folder, local: "ProviderConfiguration"}
 	first := fmt.Sprintf("| `apiVersion` | `%s` | yes | |\n| `kind` | `ProviderConfiguration` | yes | |\n", c.apiVersion)
 	if err := w.structure(top, first); err != nil {
@@ -102,7 +116,23 @@ func (w *writer) configuration(c configuration) (elsewhere []name, err error) {
 	return elsewhere, nil
 }
 
-// writer writes tables and remembers which types are still to be described.
+var yamlBlock = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
+
+// exampleIn returns the example of a configuration.
+func (c configuration) exampleIn(root string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", filepath.FromSlash(c.example)))
+	if err != nil {
+		return "", err
+	}
+	for _, block := range yamlBlock.FindAllStringSubmatch(string(text), -1) {
+		if strings.HasPrefix(block[1], "apiVersion: "+c.apiVersion+"\n") {
+			return block[1], nil
+		}
+	}
+	return "", fmt.Errorf("docs/%s has no example of %s", c.example, c.apiVersion)
+}
+
+// writer writes tables and records which types are still to be described.
 type writer struct {
 	strings.Builder
 	source *source
@@ -110,7 +140,7 @@ type writer struct {
 	queue  []name
 }
 
-// common describes what several deployers share, and what that leads to.
+// common describes types that several deployers share, and the types that those refer to.
 func (w *writer) common(shared []name) (string, error) {
 	w.WriteString("## Shared\n\n")
 	w.queue = shared
@@ -158,7 +188,7 @@ func (w *writer) structure(n name, first string) error {
 
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
-// shown shows a type, and has it described if it is a struct of ours.
+// shown returns the name of a type for the page, and queues its description if it is one of our structs.
 func (w *writer) shown(n name) (string, error) {
 	if word, known := plain[n.local]; known {
 		return word, nil

@@ -12,13 +12,20 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	container "espalier.dev/api/deployer/container/v1alpha1"
+	helm "espalier.dev/api/deployer/helm/v1alpha1"
+	manifest "espalier.dev/api/deployer/manifest/v1alpha2"
+	mock "espalier.dev/api/deployer/mock/v1alpha1"
 )
 
 var update = flag.Bool("update", false, "rewrite the pages in docs/reference")
 
 var root = filepath.Join("..", "..")
 
-// pages returns all that this package makes of a tree by itself, by the places seen from docs/reference.
+// pages returns everything that this package generates by itself from a tree, by path relative to docs/reference.
 func pages(root string) (map[string]string, error) {
 	all, err := KindPages(root)
 	if err != nil {
@@ -67,7 +74,7 @@ func TestThePagesAreUpToDate(t *testing.T) {
 	}
 }
 
-// Every link leads to a heading, every heading is there once, and every field says what it is.
+// Every link leads to a heading, every heading is unique, and every field has a description.
 func TestThePageIsComplete(t *testing.T) {
 	page, err := Page(root)
 	if err != nil {
@@ -96,6 +103,31 @@ func TestThePageIsComplete(t *testing.T) {
 		if !strings.Contains(page, wanted) {
 			t.Errorf("the page lacks %s", wanted)
 		}
+	}
+}
+
+// The types accept the example of each deployer, without unknown fields. Deployers also check what types cannot express.
+func TestExamplesOfConfigurationsMatchTheTypes(t *testing.T) {
+	page, err := Page(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := map[string]any{
+		"manifest": &manifest.ProviderConfiguration{}, "helm": &helm.ProviderConfiguration{},
+		"container": &container.ProviderConfiguration{}, "mock": &mock.ProviderConfiguration{},
+	}
+	for _, block := range yamlBlock.FindAllStringSubmatch(page, -1) {
+		of, _, _ := strings.Cut(strings.TrimPrefix(block[1], "apiVersion: "), ".")
+		if types[of] == nil {
+			t.Fatalf("there is no deployer %s, or it has two examples", of)
+		}
+		if err := yaml.UnmarshalStrict([]byte(block[1]), types[of]); err != nil {
+			t.Errorf("the example of the deployer %s: %v", of, err)
+		}
+		delete(types, of)
+	}
+	for of := range types {
+		t.Errorf("the deployer %s has no example", of)
 	}
 }
 

@@ -60,7 +60,8 @@ var conditionTexts = map[string]string{
 	"EnsureExecutions":            "Whether the execution was written.",
 	"ValidateExport":              "Whether the exports match their schemas.",
 	"ComponentReferenceOverwrite": "Whether a ComponentVersionOverwrites replaced the component.",
-	"BlueprintWarnings":           "There, and True, while the blueprint contains something that has no effect.",
+	"BlueprintWarnings":           "Present and True while the blueprint contains something that has no effect.",
+	"Suspended":                   "True while the root is suspended: no new run starts. False while the annotation for it has no effect. Absent otherwise.",
 	"DeployItemValidation":        "Whether the deployer understood the configuration.",
 }
 
@@ -95,7 +96,7 @@ func (p *program) conditionsPage() (string, error) {
 	return page.String(), nil
 }
 
-// holds tells why environments of pipelines wait.
+// holds explains why environments of pipelines wait.
 func (p *program) holds(page *strings.Builder) {
 	page.WriteString("\n## Pipelines: holds\n\nWhy an environment does not get a revision yet: `reason` of an entry in `status.holds`.\n\n")
 	page.WriteString("| Reason | |\n|---|---|\n")
@@ -164,7 +165,7 @@ package explain
 var documented = []string{
 `
 
-// documentedSource returns a source file with all that the page about errors explains, for commands that point there.
+// documentedSource returns a source file with the explanations of the page about errors, for commands that refer to them.
 func (p *program) documentedSource() (string, error) {
 	var all []string
 	for _, c := range p.constants() {
@@ -208,13 +209,13 @@ func (p *program) checkWords() error {
 	return errors.Join(problems...)
 }
 
-// explainedWords are those of words.go, each once, and those of errors with what to do.
+// explainedWords returns the words of words.go, and a problem for each that occurs twice, or lacks a text or, for errors, advice.
 func explainedWords() (explained map[string]bool, problems []error) {
 	explained = map[string]bool{}
 	for i, a := range slices.Concat(failures, states) {
 		for _, w := range a.words {
 			if explained[w.is] || w.text == "" || w.do == "" && i < len(failures) {
-				problems = append(problems, fmt.Errorf("%s in internal/reference/words.go is there twice, or lacks what it means or what to do", w.is))
+				problems = append(problems, fmt.Errorf("%s in internal/reference/words.go is a duplicate, or lacks what it means or what to do", w.is))
 			}
 			explained[w.is] = true
 		}
@@ -227,13 +228,13 @@ var (
 	camelCase      = regexp.MustCompile(`^[A-Za-z][a-z]+[A-Za-z]*$`)
 	// reasonTypes are types whose constants are reasons.
 	reasonTypes = []string{"RefusalReason", "Class"}
-	// carriers are types with a field Reason or Code that ends in a status.
+	// carriers are types with a field Reason or Code that gets into a status.
 	carriers = []string{"Details", "Wait", "Reason", "Condition", "PromotionError", "Problem", "Explanation", "Synchronisation"}
-	// silent are folders whose words only people see, in other forms.
+	// silent are folders whose words only users see, in other forms.
 	silent = []string{"internal/cli", "internal/web", "cmd"}
 )
 
-// reasons returns the words that the code uses as reasons, each with a folder where it does.
+// reasons returns the words that the code uses as reasons, each with a folder that uses it.
 func (p *program) reasons() map[string]string {
 	found := map[string]string{}
 	add := func(word, folder string) {
@@ -273,7 +274,7 @@ func lastName(e ast.Expr) string {
 	return ""
 }
 
-// valuesOf are the values of some fields of a literal.
+// valuesOf returns the values of some fields of a literal.
 func valuesOf(literal *ast.CompositeLit, fields ...string) []ast.Expr {
 	var values []ast.Expr
 	for _, element := range literal.Elts {
@@ -284,7 +285,7 @@ func valuesOf(literal *ast.CompositeLit, fields ...string) []ast.Expr {
 	return values
 }
 
-// eachText goes through the texts that an expression may have: its own, or those of the literals in it.
+// eachText calls a function for each text that an expression may have: its own, or those of the literals in it.
 func (p *program) eachText(e expression, do func(string)) {
 	if text, known := p.fold(e); known {
 		do(text)
@@ -297,7 +298,7 @@ func (p *program) eachText(e expression, do func(string)) {
 	}
 }
 
-// literals are all texts in the code.
+// literals returns all strings in the code.
 func (p *program) literals() map[string]bool {
 	all := map[string]bool{}
 	for i := range p.files {

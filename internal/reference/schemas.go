@@ -14,7 +14,7 @@ import (
 	"espalier.dev/config/crd"
 )
 
-// draft is the one that editors understand best.
+// draft is the version that editors support best.
 const draft = "http://json-schema.org/draft-07/schema#"
 
 // schema is a JSON schema, or a part of one.
@@ -31,8 +31,8 @@ func (k kindSchema) path() string {
 	return path.Join(group, strings.ToLower(k.kind)+"_"+version+".json")
 }
 
-// Schemas returns the schemas for editors, by their paths in the folder schemas: one for each kind and for the files of blueprints, and
-// one that chooses among them by apiVersion and kind.
+// Schemas returns the schemas for editors, by their paths in the folder schemas: one for each kind and for the files of blueprints, and one
+// that selects among them by apiVersion and kind.
 func Schemas(root string) (map[string][]byte, error) {
 	kinds, err := definedKinds()
 	if err != nil {
@@ -59,7 +59,7 @@ func marshal(s schema) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// choice is the schema that fits objects of all kinds. It says nothing of objects of others.
+// choice returns the schema for objects of all kinds. It accepts all objects of other kinds.
 func choice(kinds []kindSchema) schema {
 	var rules []any
 	known := map[string][]string{}
@@ -79,10 +79,10 @@ func choice(kinds []kindSchema) schema {
 			"then": schema{"required": []string{"kind"}, "properties": schema{"kind": schema{"enum": known[apiVersion]}}},
 		})
 	}
-	return schema{"$schema": draft, "title": "Espalier", "description": "All kinds of Espalier, told apart by apiVersion and kind.", "allOf": rules}
+	return schema{"$schema": draft, "title": "Espalier", "description": "All kinds of Espalier, distinguished by apiVersion and kind.", "allOf": rules}
 }
 
-// definedKinds are those that the API server serves.
+// definedKinds returns the kinds that the API server serves.
 func definedKinds() ([]kindSchema, error) {
 	definitions, err := crd.All()
 	if err != nil {
@@ -107,7 +107,7 @@ func definedKinds() ([]kindSchema, error) {
 	return kinds, nil
 }
 
-// name says what only an object of this kind has, beside what its definition says.
+// name adds to the schema of a CRD what identifies objects of this kind.
 func (k kindSchema) name() {
 	properties := k.content["properties"].(schema)
 	properties["apiVersion"] = schema{"description": "apiVersion of the kind.", "const": k.apiVersion}
@@ -120,7 +120,7 @@ func (k kindSchema) name() {
 	k.content["required"] = required
 }
 
-// metadata is what an object of any kind has. Definitions leave it to the API server.
+// metadata returns the schema of metadata, which CRDs leave to the API server.
 func metadata() schema {
 	texts := func(description string) schema {
 		return schema{"description": description, "type": []string{"object", "null"}, "additionalProperties": schema{"type": "string"}}
@@ -142,11 +142,11 @@ func metadata() schema {
 	return schema{"description": "metadata of the object.", "type": "object", "properties": properties, "additionalProperties": false}
 }
 
-// exactlyOne is how the message of a rule in CEL begins that lets one field be set of those that it then names.
+// exactlyOne starts the message of a CEL rule that permits exactly one of the fields that follow.
 const exactlyOne = "set exactly one of "
 
-// tightened turns a schema as Kubernetes writes it into one for editors. What the API server would drop in silence, an unknown field, is a
-// mistake there. Of rules in CEL, those that let exactly one field be set are kept; JSON schemas can hardly say the others.
+// tightened converts a schema of Kubernetes into one for editors. An unknown field, which the API server would drop silently, is an error
+// there. Of CEL rules, it keeps those that permit exactly one field; JSON schemas can hardly express the others.
 func tightened(s schema) schema {
 	open := s["x-kubernetes-preserve-unknown-fields"] == true
 	if fields := alternatives(s); len(fields) > 0 {
@@ -169,7 +169,7 @@ func tightened(s schema) schema {
 	return s
 }
 
-// alternatives are the fields of an object of which exactly one has to be set, by the message of its rule.
+// alternatives returns the fields of an object of which exactly one must be set, from the message of its rule.
 func alternatives(s schema) []any {
 	rules, _ := s["x-kubernetes-validations"].([]any)
 	properties, _ := s["properties"].(schema)
@@ -182,7 +182,7 @@ func alternatives(s schema) []any {
 		var result []any
 		for field := range strings.SplitSeq(strings.ReplaceAll(fields, " and ", ", "), ", ") {
 			if properties[field] == nil {
-				return nil // It speaks of something else.
+				return nil // It is about another object.
 			}
 			result = append(result, need(field))
 		}

@@ -66,7 +66,7 @@ func TestTheSchemasAreUpToDate(t *testing.T) {
 	}
 }
 
-// editor checks documents as an editor does.
+// editor validates documents as an editor does.
 type editor struct {
 	*testing.T
 	compiler *jsonschema.Compiler
@@ -74,13 +74,13 @@ type editor struct {
 	checked map[string]int
 }
 
-// newEditor knows the schemas as they are in the tree.
+// newEditor loads the schemas in the tree.
 func newEditor(t *testing.T) editor {
 	t.Helper()
 	return editor{t, jsonschema.NewCompiler(), map[string]int{}}
 }
 
-// complaint is what the schema at a path says of a document.
+// complaint returns the error of a schema about a document.
 func (e editor) complaint(name string, document any) error {
 	e.Helper()
 	compiled, err := e.compiler.Compile(filepath.ToSlash(filepath.Join(schemaFolder, filepath.FromSlash(name))))
@@ -120,7 +120,7 @@ func (e editor) read(file string) {
 	}
 }
 
-// accept checks a document, by the schema of its kind and by the one for all kinds, and the blueprints in it.
+// accept checks a document against the schema of its kind and the one for all kinds, and the blueprints in it.
 func (e editor) accept(where string, document map[string]any) {
 	e.Helper()
 	if err := e.complaint("espalier.json", document); err != nil {
@@ -142,7 +142,7 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// filesystems checks the files of blueprints that are somewhere in a value.
+// filesystems checks the files of blueprints anywhere in a value.
 func (e editor) filesystems(where string, value any) {
 	e.Helper()
 	switch value := value.(type) {
@@ -175,7 +175,7 @@ func (e editor) files(where string, files map[string]any) {
 	}
 }
 
-// What the API server accepts, and what runs, an editor does not complain about.
+// Editors accept whatever the API server accepts and whatever runs.
 func TestExamplesAndSamplesMatchTheSchemas(t *testing.T) {
 	e := newEditor(t)
 	for _, pattern := range []string{"examples/*/*.yaml", "examples/*/manifests/*.yaml", "config/samples/*.yaml", "config/crd/testdata/accepted/*.yaml"} {
@@ -202,7 +202,34 @@ func TestExamplesAndSamplesMatchTheSchemas(t *testing.T) {
 	}
 }
 
-// Schemas that the documentation names exist.
+// Editors accept the objects that pages show. Fragments, which lack a kind, are left out.
+func TestObjectsInPagesMatchTheSchemas(t *testing.T) {
+	e := newEditor(t)
+	err := filepath.WalkDir(filepath.Join(root, "docs"), func(place string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || path.Ext(place) != ".md" {
+			return err
+		}
+		page, err := os.ReadFile(place)
+		for _, block := range yamlBlock.FindAllStringSubmatch(string(page), -1) {
+			for _, text := range strings.Split("\n"+block[1], "\n---\n") {
+				if documentKind.MatchString(text) && strings.Contains(text, "\nmetadata:") {
+					e.accept(place, e.parse(text))
+				}
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"Installation", "Pipeline", "ReferenceGrant", "Target", "Context"} {
+		if e.checked[kind] == 0 {
+			t.Errorf("no page shows a %s", kind)
+		}
+	}
+}
+
+// Schemas named in the documentation exist.
 func TestThePageAboutEditorsNamesSchemasThatExist(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs", "how-to", "editors.md"))
 	if err != nil {
@@ -322,7 +349,7 @@ func TestMistakesInBlueprintsAreFound(t *testing.T) {
 	}
 }
 
-// Whatever completes a field says what it is for.
+// Every field has a description for completion.
 func TestEveryFieldIsDescribed(t *testing.T) {
 	schemas, err := Schemas(root)
 	if err != nil {

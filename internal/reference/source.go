@@ -23,13 +23,13 @@ type name struct{ folder, local string }
 type declaration struct {
 	text string
 	spec *ast.TypeSpec
-	// imports are the folders, or the paths of others' packages, by the names that the file gives them.
+	// imports maps the names that the file gives to packages to their folders, or the paths of third-party packages.
 	imports map[string]string
-	// values are those of the constants that have the type.
+	// values are the values of constants of the type.
 	values []string
 }
 
-// source has the types of the packages that were asked for. Packages are read when they are needed.
+// source provides the types of packages. It reads packages on demand.
 type source struct {
 	root  string
 	known map[string]map[string]*declaration
@@ -70,7 +70,7 @@ func (s *source) read(folder string) error {
 	return nil
 }
 
-// importsOf returns the folders, or the paths of others' packages, by the names that a file gives them.
+// importsOf returns the folders, or the paths of third-party packages, by the names in a file.
 func importsOf(file *ast.File) map[string]string {
 	imports := map[string]string{}
 	for _, spec := range file.Imports {
@@ -98,7 +98,7 @@ func addTypes(types map[string]*declaration, file *ast.File) {
 	}
 }
 
-// addValues gives types the values of their constants.
+// addValues adds the values of their constants to types.
 func addValues(types map[string]*declaration, file *ast.File) {
 	for _, decl := range file.Decls {
 		general, ok := decl.(*ast.GenDecl)
@@ -132,7 +132,7 @@ func words(comment *ast.CommentGroup) string {
 	return strings.Join(lines, " ")
 }
 
-// field is one field of a struct, as users write it.
+// field is one field of a struct, in the form for users.
 type field struct {
 	name, text string
 	required   bool
@@ -141,7 +141,7 @@ type field struct {
 	of string
 }
 
-// fields returns the fields of a struct, with those of embedded ones in their place; nil for other types.
+// fields returns the fields of a struct, with those of embedded ones in place; nil for other types.
 func (s *source) fields(n name) ([]field, error) {
 	d, err := s.find(n)
 	if err != nil || d == nil {
@@ -183,7 +183,7 @@ func jsonTag(f *ast.Field) (name, options string) {
 	return name, options
 }
 
-// named returns the type that an expression names; its folder is empty if it is one of the language.
+// named returns the type that an expression names; its folder is empty for a predeclared type.
 func named(folder string, d *declaration, expression ast.Expr) name {
 	switch e := expression.(type) {
 	case *ast.StarExpr:

@@ -3,12 +3,12 @@
 
 package reference
 
-// word is one that the product uses as a reason in conditions, errors and events.
+// word is a reason that the product uses in conditions, errors and events.
 type word struct {
 	is string
 	// text says what it means.
 	text string
-	// do says what somebody can do about it; words of errors need it.
+	// do says what to do about it; it is required for words of errors.
 	do string
 }
 
@@ -18,12 +18,12 @@ type area struct {
 	words []word
 }
 
-// What to do about several errors alike.
+// Advice that several errors share.
 const (
 	fixAndRetry  = "Fix what the message names, then start a new job: `espalier reconcile ROOT --wait`."
 	fixBlueprint = "Fix the blueprint (`espalier blueprint validate` and `espalier render` find most mistakes without a cluster), " +
 		"then start a new job."
-	fixByItself  = "Fix what the message names. The controllers retry automatically, at growing intervals."
+	fixByItself  = "Fix what the message names. The controllers retry automatically, with backoff."
 	fixTarget    = "Fix the Target, the Secret that it refers to, or the rights in its cluster. The controllers retry automatically."
 	waitRegistry = "Wait, or check the registry and the network. The controllers retry automatically."
 	fixPromotion = "Fix what the message names, then run `espalier retry PIPELINE ENVIRONMENT`."
@@ -50,7 +50,7 @@ var failures = []area{
 			text: "A nested installation or the execution was aborted.",
 			do:   "Change the spec, or request a reconcile.",
 		},
-		{is: "SubObjectDeleted", text: "Somebody deleted a nested object while the job was running.", do: newJob},
+		{is: "SubObjectDeleted", text: "A nested object was deleted while the job was running.", do: newJob},
 		{
 			is:   "SubObjectNotDeleted",
 			text: "Something below could not be deleted.",
@@ -63,14 +63,14 @@ var failures = []area{
 			do:   "Fix the sibling first; `espalier why` leads to it.",
 		},
 		{is: "SpecChanged", text: "The spec changed while the job was running.", do: newJob},
-		{is: "ImportsChanged", text: "An import changed while the job was running, so the exports would not fit it.", do: newJob},
-		{is: "Interrupted", text: "Somebody interrupted the job.", do: newJob},
-		{is: "Aborted", text: "Somebody stopped the continuous flow.", do: "Change the spec, or request a reconcile."},
+		{is: "ImportsChanged", text: "An import changed while the job was running, so its exports would not match.", do: newJob},
+		{is: "Interrupted", text: "The job was interrupted.", do: newJob},
+		{is: "Aborted", text: "The continuous flow was aborted.", do: "Change the spec, or request a reconcile."},
 		{is: "Failed", text: "The job failed; the message says why.", do: fixAndRetry},
 		{
 			is:   "DeleteFailed",
 			text: "The deletion failed; the message says why.",
-			do:   "Fix what the message names, then start a new job, which tries the deletion again.",
+			do:   "Fix what the message names, then start a new job, which retries the deletion.",
 		},
 		{
 			is:   "Standstill",
@@ -103,7 +103,7 @@ var failures = []area{
 			do:   "Rename one of the exports, then start a new job.",
 		},
 		{is: "InvalidInstallationTemplate", text: "The blueprint declares a nested installation wrongly.", do: fixBlueprint},
-		{is: "InvalidSubObject", text: "The API server refused a nested installation or the execution.", do: fixBlueprint},
+		{is: "InvalidSubObject", text: "The API server rejected a nested installation or the execution.", do: fixBlueprint},
 		{
 			is:   "NameTaken",
 			text: "An object of that name exists and belongs to something else.",
@@ -185,15 +185,15 @@ var failures = []area{
 		},
 		{is: "RepositoryInvalid", text: "A repository context cannot be understood.", do: fixAndRetry},
 		{is: "RepositoryUnavailable", text: "A repository could not be read.", do: waitRegistry},
-		{is: "VerificationUnavailable", text: "The signature that the installation asks for cannot be checked.", do: fixAndRetry},
+		{is: "VerificationUnavailable", text: "The signature that the installation requires cannot be checked.", do: fixAndRetry},
 		{
 			is:   "SignatureInvalid",
-			text: "A signature is missing, does not fit the component, or comes from another key.",
+			text: "A signature is missing, does not match the component, or comes from another key.",
 			do:   "Sign the component again, or correct the key in the Context. Do not install it before you know why.",
 		},
 		{
 			is:   "RegistryCredentialsRefused",
-			text: "The registry wants credentials, or other ones.",
+			text: "The registry requires credentials, or different ones.",
 			do:   "Correct the pull secret in the Context; see [private registries](../how-to/private-registry.md).",
 		},
 		{is: "RegistryForbidden", text: "The credentials do not permit it.", do: "Give them the right to pull, or use others."},
@@ -205,7 +205,7 @@ var failures = []area{
 		{
 			is:   "RegistryWrongDigest",
 			text: "The content is not what its digest says.",
-			do:   "Push it again. If that does not help, do not trust the registry, or what is between.",
+			do:   "Push it again. If that does not help, do not trust the registry, or a proxy in between.",
 		},
 		{is: "RegistryContentTooLarge", text: "The content exceeds a limit.", do: "Make it smaller; the message names the limit."},
 		{
@@ -217,7 +217,7 @@ var failures = []area{
 		{
 			is:   "RegistryUntrusted",
 			text: "The certificate of the registry is not trusted.",
-			do:   "Let the controllers trust its authority, or correct the certificate.",
+			do:   "Make the controllers trust its authority, or correct the certificate.",
 		},
 		{
 			is:   "RegistryRateLimited",
@@ -255,16 +255,16 @@ var failures = []area{
 			text: "The credentials of a Target may not do it.",
 			do:   "Give them the right that the message names. The controllers retry automatically.",
 		},
-		{is: "TargetRefused", text: "The API server of the target cluster refused an object.", do: fixAndRetry},
+		{is: "TargetRefused", text: "The API server of the target cluster rejected an object.", do: fixAndRetry},
 		{
 			is:   "TargetConflict",
 			text: "Something else changed an object in the target cluster at the same moment.",
-			do:   "Nothing. If it goes on, find out who else writes the object.",
+			do:   "Nothing. If it persists, find out which other client writes the object.",
 		},
 		{
 			is:   "KindNotServed",
-			text: "The cluster does not know the kind: its custom resource definition is missing.",
-			do:   "Install the definition, or correct the kind. The controllers retry automatically.",
+			text: "The cluster does not know the kind: its CRD is missing.",
+			do:   "Install the CRD, or correct the kind. The controllers retry automatically.",
 		},
 		{
 			is:   "ServiceAccountInvalid",
@@ -280,7 +280,7 @@ var failures = []area{
 	{title: "Deployers", words: []word{
 		{
 			is:   "PickupTimeout",
-			text: "No deployer took the deploy item in time.",
+			text: "No deployer picked up the deploy item in time.",
 			do:   "Check that a deployer for the type of the deploy item runs and serves its target, then start a new job.",
 		},
 		{
@@ -299,8 +299,8 @@ var failures = []area{
 		{is: "ExportsRefused", text: "The exports could not be stored.", do: fixAndRetry},
 		{
 			is:   "UnreadableStatus",
-			text: "What the deployer remembers in the status cannot be read.",
-			do:   "If somebody wrote the status by hand, restore it. Otherwise report it.",
+			text: "The data of the deployer in the status cannot be read.",
+			do:   "If a user wrote the status by hand, restore it. Otherwise report it.",
 		},
 		{is: "InternalProblem", text: "The deployer has a defect; its log says more.", do: reportBug},
 		{
@@ -330,16 +330,16 @@ var failures = []area{
 			do:   "Push it, or correct the reference. The controllers retry automatically.",
 		},
 		{is: "ContentInvalid", text: "What a container deploy item refers to cannot be used.", do: fixAndRetry},
-		{is: "PodRefused", text: "The API server refused the pod of a container deploy item.", do: fixAndRetry},
+		{is: "PodRefused", text: "The API server rejected the pod of a container deploy item.", do: fixAndRetry},
 		{is: "PodLost", text: "The pod was removed while it ran.", do: newJob},
 		{
 			is:   "PodFailed",
-			text: "The pod failed. If Kubernetes gives a reason, such as `Evicted`, that reason stands in its place.",
+			text: "The pod failed. If Kubernetes gives a reason, such as `Evicted`, the status has that reason instead.",
 			do:   "Read the message and `kubectl describe pod`, then start a new job.",
 		},
 		{
 			is:   "ContainerFailed",
-			text: "The image ended with an error. If Kubernetes gives a reason, such as `OOMKilled`, that reason stands in its place.",
+			text: "The image ended with an error. If Kubernetes gives a reason, such as `OOMKilled`, the status has that reason instead.",
 			do:   "Read the log of the pod, then start a new job.",
 		},
 		{is: "ResultNotStored", text: "The image succeeded, but its exports and state could not be stored.", do: fixAndRetry},
@@ -350,7 +350,7 @@ var failures = []area{
 		},
 		{
 			is:   "MockFailure",
-			text: "The configuration of a mock deploy item asks for a failure.",
+			text: "The configuration of a mock deploy item requests a failure.",
 			do:   "Nothing: the mock deployer is for tests.",
 		},
 	}},
@@ -359,7 +359,7 @@ var failures = []area{
 		{is: "TargetSyncNotAlone", text: "The namespace has another TargetSync.", do: "Delete one of the two."},
 		{
 			is:   "ObjectNotOurs",
-			text: "An object of that name exists, and the TargetSync did not make it.",
+			text: "An object of that name exists, and the TargetSync did not create it.",
 			do:   "Delete or rename it. The controllers retry automatically.",
 		},
 		{is: "SynchronisationFailed", text: "The synchronisation failed; the message says why.", do: fixByItself},
@@ -390,7 +390,7 @@ var failures = []area{
 		},
 		{
 			is:   "KubeconfigInvalid",
-			text: "The kubeconfig of a cluster is not accepted, or leads to an address that must not be dialled.",
+			text: "The kubeconfig of a cluster is rejected, or leads to an address that must not be dialled.",
 			do:   "Correct the kubeconfig; the message names the field.",
 		},
 		{
@@ -401,9 +401,9 @@ var failures = []area{
 		{
 			is:   "ClusterNotConnected",
 			text: "The cluster of an environment is not connected yet.",
-			do:   "Wait. If it goes on, look at the GitopsCluster.",
+			do:   "Wait. If it persists, check the GitopsCluster.",
 		},
-		{is: "CredentialRefused", text: "A cluster does not accept the credential.", do: "Correct the kubeconfig in the Secret."},
+		{is: "CredentialRefused", text: "A cluster rejects the credential.", do: "Correct the kubeconfig in the Secret."},
 		{is: "Forbidden", text: "The credential may not list and watch the kind.", do: "Give it that right in the cluster."},
 		{is: "NamespaceNotFound", text: "The namespace of an application does not exist.", do: "Create it, or correct the target."},
 		{
@@ -413,7 +413,7 @@ var failures = []area{
 		},
 		{
 			is:   "RevisionMissing",
-			text: "The application is ready but does not say at which revision.",
+			text: "The application is ready but reports no revision.",
 			do:   "Check that its controller writes a revision into the status.",
 		},
 		{is: "NotFollowed", text: "Nothing refers to the application any more.", do: "Nothing."},
@@ -434,7 +434,7 @@ var failures = []area{
 		{is: "PullRequestLeftOpen", text: "A pull request could not be closed and is left to you.", do: "Close it in the Git server."},
 		{
 			is:   "NotAnInstallation",
-			text: "The strategy `installation` promotes to something that is no Installation.",
+			text: "The strategy `installation` promotes to something that is not an Installation.",
 			do:   "Correct `spec.appRef`, or use another strategy.",
 		},
 		{
@@ -443,7 +443,7 @@ var failures = []area{
 			do:   "Create it, or correct the target. The controllers retry automatically.",
 		},
 		{is: "InstallationNotWritten", text: "The Installation could not be written.", do: fixByItself},
-		{is: "InstallationRefused", text: "The API server refused the change of the Installation.", do: fixPromotion},
+		{is: "InstallationRefused", text: "The API server rejected the change of the Installation.", do: fixPromotion},
 		{is: "EventFailed", text: "The Event of a promotion by notification could not be created.", do: fixByItself},
 		{
 			is:   "EventsAddressInvalid",
@@ -455,10 +455,10 @@ var failures = []area{
 			text: "notification-controller does not answer.",
 			do:   "Check notification-controller. The controllers retry automatically.",
 		},
-		{is: "EventRefused", text: "notification-controller refused the event.", do: fixByItself},
+		{is: "EventRefused", text: "notification-controller rejected the event.", do: fixByItself},
 		{
 			is:   "ForgeCredentialsRefused",
-			text: "The Git server does not accept the credentials.",
+			text: "The Git server rejects the credentials.",
 			do:   "Put a valid token into the Secret. The controllers then retry automatically.",
 		},
 		{
@@ -471,7 +471,7 @@ var failures = []area{
 			text: "The repository or pull request does not exist, or the credentials do not show it.",
 			do:   "Correct the URL, or give the token access.",
 		},
-		{is: "ForgeRefused", text: "The Git server does not accept the request; the message says why.", do: fixPromotion},
+		{is: "ForgeRefused", text: "The Git server rejects the request; the message says why.", do: fixPromotion},
 		{is: "ForgeMisconfigured", text: "The URL, the credentials or the address are not usable.", do: fixPromotion},
 		{is: "PullRequestExists", text: "Such a pull request exists already.", do: "Nothing: the next attempt finds it."},
 		{is: "ForgeConflict", text: "Something else changed at the same moment.", do: "Nothing: the controllers retry automatically."},
@@ -499,23 +499,23 @@ var failures = []area{
 		{is: "MarkedFileUnreadable", text: "A file with the marker cannot be rewritten.", do: "Correct the file in the base branch."},
 		{
 			is:   "BaseOverridden",
-			text: "Somebody set a marked value by hand, and it has not arrived in the environment yet.",
+			text: "A marked value was set by hand and has not arrived in the environment yet.",
 			do:   "Wait until it arrives, or set it back.",
 		},
 		{is: "BaseBranchNotFound", text: "The base branch does not exist.", do: "Create it, or correct the strategy."},
-		{is: "BranchNotOurs", text: "The branch for the pull request has commits of somebody else.", do: "Merge or delete the branch."},
+		{is: "BranchNotOurs", text: "The branch for the pull request has commits by another author.", do: "Merge or delete the branch."},
 		{
 			is:   "PullRequestNotOurs",
-			text: "A pull request of somebody else comes from the same branch.",
+			text: "Another pull request comes from the same branch.",
 			do:   "Close it, or rename its branch.",
 		},
 		{
 			is:   "BranchContended",
-			text: "Others pushed at the same moment, several times in a row.",
+			text: "Other clients pushed at the same time, several times in a row.",
 			do:   "Nothing: the controllers retry automatically.",
 		},
 	}},
-	{title: "Pipelines: refused requests", words: []word{
+	{title: "Pipelines: rejected requests", words: []word{
 		{
 			is:   "UnknownEnvironment",
 			text: "Nothing is promoted to that environment.",
@@ -524,14 +524,14 @@ var failures = []area{
 		{
 			is:   "NothingWaits",
 			text: "The environment has no promotion that the decision could be about.",
-			do:   "Nothing: it was decided already, or is not due yet.",
+			do:   "Nothing: the decision was already made, or is not due yet.",
 		},
 		{is: "Stale", text: "The revision or run is not the current one.", do: "Look at the current revision, then decide again."},
-		{is: "AlreadyDecided", text: "Somebody has decided otherwise.", do: "Retry or reject the promotion, if that decision was wrong."},
-		{is: "AlreadyBegun", text: "The promotion has begun.", do: "Nothing: approval comes before that."},
+		{is: "AlreadyDecided", text: "A different decision was already made.", do: "Retry or reject the promotion, if that decision was wrong."},
+		{is: "AlreadyBegun", text: "The promotion has started.", do: "Nothing: approval comes before that."},
 		{
 			is:   "NotApprover",
-			text: "You are not among the approvers, or cannot stand for all of them.",
+			text: "You are not among the approvers, or cannot act for all of them.",
 			do:   "Ask one of the approvers that the pipeline names.",
 		},
 		{
@@ -542,54 +542,56 @@ var failures = []area{
 	}},
 }
 
-// states are the reasons of conditions that tell of no error.
+// states are the reasons of conditions that report no error.
 var states = []area{
 	{title: "Installations, executions and deploy items", words: []word{
 		{is: "NotStarted", text: "No job requested yet."},
 		{is: "NoJobRequested", text: "No job requested yet."},
-		{is: "Requested", text: "A job is requested and has not begun."},
+		{is: "Requested", text: "A job is requested and has not started."},
 		{is: "Succeeded", text: "The job succeeded for the current generation."},
 		{is: "Outdated", text: "The spec or an import has changed since the last job."},
+		{is: "Suspended", text: "The root is suspended: no new run starts until `espalier resume`. For pipelines, see [holds](#pipelines-holds)."},
+		{is: "SuspendInvalid", text: "Of `Suspended`: the annotation `espalier.dev/suspend` has no effect; the message says why."},
 		{is: "Retrying", text: "The last attempt failed; the message says when the next one is due."},
 		{is: "WaitingForPredecessors", text: "Siblings that export an import have not finished."},
 		{is: "WaitingForSuccessors", text: "Siblings that import from this installation still exist, which holds the deletion."},
 		{is: "WaitingForImports", text: "An import does not exist yet."},
 		{is: "WaitingForSubObjects", text: "Nested installations, the execution or deploy items have not finished."},
 		{is: "WaitingForOrphans", text: "Objects that the blueprint no longer contains are still being deleted."},
-		{is: "WaitingForOperation", text: "A sibling has not yet taken the operation that was requested of it."},
+		{is: "WaitingForOperation", text: "A sibling has not yet accepted the operation that was requested of it."},
 		{is: "WaitingForJobs", text: "The namespace runs as many jobs as its quota permits."},
 		{is: "WaitingForQuota", text: "A ResourceQuota of the namespace leaves no room for an object."},
-		{is: "WaitingForDeployer", text: "No deployer has taken the deploy item yet."},
+		{is: "WaitingForDeployer", text: "No deployer has picked up the deploy item yet."},
 		{is: "WaitingForReadiness", text: "What was deployed is not ready yet."},
 		{is: "NamespaceTerminating", text: "The namespace is being deleted; nothing new starts in it."},
 		{is: "NoEffect", text: "Of `BlueprintWarnings`: the blueprint contains something that has no effect."},
 		{is: "FoundOverwrite", text: "Of `ComponentReferenceOverwrite`: a ComponentVersionOverwrites replaced the component."},
 	}},
 	{title: "Deploy items: what a deployer waits for", words: []word{
-		{is: "WaitingForKind", text: "A custom resource definition is not served yet."},
-		{is: "WaitingForDeletion", text: "An object is being deleted, and something holds it."},
+		{is: "WaitingForKind", text: "A CRD is not served yet."},
+		{is: "WaitingForDeletion", text: "An object is being deleted, and something blocks its deletion."},
 		{is: "WaitingForReadinessCheck", text: "A custom readiness check does not hold yet."},
-		{is: "WaitingForExport", text: "A value to export is not there yet."},
-		{is: "WaitingForHelm", text: "Somebody else is working on the release."},
+		{is: "WaitingForExport", text: "A value to export does not exist yet."},
+		{is: "WaitingForHelm", text: "Another client is working on the release."},
 		{is: "WaitingForPod", text: "The pod of a container deploy item has not ended."},
 		{is: "WaitingForEarlierPod", text: "An earlier pod of the deploy item has not ended."},
 		{is: "WaitingForResult", text: "The image has ended, and exports and state are being stored."},
 		{is: "Unschedulable", text: "No node takes the pod."},
-		{is: "PodTerminating", text: "Somebody deleted the pod, and it has not ended yet."},
+		{is: "PodTerminating", text: "The pod was deleted by another client, and has not ended yet."},
 	}},
 	{title: "TargetSyncs: states", words: []word{
-		{is: "Synchronised", text: "All Targets and Secrets are as the source has them."},
-		{is: "Deleted", text: "All that the TargetSync made is deleted."},
+		{is: "Synchronised", text: "All Targets and Secrets match the source."},
+		{is: "Deleted", text: "Everything that the TargetSync created is deleted."},
 	}},
 	{title: "Pipelines: conditions", words: []word{
 		{is: "ReconciliationSucceeded", text: "All targets could be read."},
 		{is: "Promoting", text: "A revision is on its way."},
-		{is: "Starting", text: "The cluster or the application is being connected to. This resolves by itself."},
+		{is: "Starting", text: "Connecting to the cluster or the application. No action is needed."},
 	}},
 	{title: "What `espalier why` adds", words: []word{
-		{is: "Triggered", text: "The object got its job and has not begun."},
+		{is: "Triggered", text: "The object got its job and has not started it."},
 		{is: "Pending", text: "The object has not got its job yet."},
-		{is: "Proceeding", text: "Nothing is waited for: the controller is about to go on, or does not run."},
+		{is: "Proceeding", text: "Not waiting: the controller continues shortly, or is not running."},
 		{is: "RotationDisabled", text: "A new token is requested of a TargetSync that does not replace tokens."},
 	}},
 	{title: "Steps", words: []word{
@@ -597,21 +599,21 @@ var states = []area{
 		{is: "Held", text: "The finalizer was added. For pipelines, see [holds](#pipelines-holds)."},
 		{is: "Ignored", text: "The annotation `landscaper.gardener.cloud/ignore` freezes the object."},
 		{is: "Updated", text: "What is below has been updated."},
-		{is: "ChangedBelow", text: "The state of what is below has changed."},
+		{is: "ChangedBelow", text: "The state below has changed."},
 		{is: "Operation", text: "An operation is being answered."},
 		{is: "FlowChanged", text: "The object leaves the continuous flow."},
 		{is: "Deleting", text: "What is below is being deleted."},
-		{is: "Damaged", text: "Somebody removed the finalizer, a label or an object below; it is restored."},
-		{is: "Started", text: "A job has begun."},
-		{is: "DeployItemsPrepared", text: "The objects of all deploy items are as they should be."},
+		{is: "Damaged", text: "The finalizer, a label or an object below was removed; it is restored."},
+		{is: "Started", text: "A job has started."},
+		{is: "DeployItemsPrepared", text: "The objects of all deploy items are up to date."},
 		{is: "DeployItemsTriggered", text: "Deploy items got the job."},
 		{is: "DeployItemsSucceeded", text: "All deploy items succeeded."},
 		{is: "DeployItemsDeleted", text: "All deploy items are gone."},
 		{is: "DeletingDeployItems", text: "Deploy items are being deleted."},
-		{is: "ReadingExports", text: "The exports of the deploy items are about to be read."},
+		{is: "ReadingExports", text: "The exports of the deploy items are being read."},
 		{is: "InterruptAccepted", text: "The job is about to be interrupted."},
 		{is: "NotMine", text: "Another deployer is responsible for the deploy item."},
-		{is: "PickedUp", text: "A deployer has taken the deploy item."},
+		{is: "PickedUp", text: "A deployer has picked up the deploy item."},
 		{is: "InProgress", text: "A deployer works on the deploy item."},
 		{is: "Unchanged", text: "The deploy item was left out because nothing has changed."},
 		{is: "Uninstalled", text: "Nothing is left in the target."},

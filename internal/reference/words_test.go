@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Whoever adds a word to the code is told to explain it, whatever way it comes in.
+// A word that is added to the code must be explained, whatever way it gets there.
 func TestWordsThatNoPageExplainsAreFound(t *testing.T) {
 	additions := map[string]struct {
 		code, complaint string
@@ -62,7 +62,7 @@ func treeWith(t *testing.T, code string) string {
 	return tree
 }
 
-// What is neither code of the product nor a constant is left alone.
+// Code outside the product and values that are not constants are ignored.
 func TestWhatIsNoWordOfTheProductIsLeftAlone(t *testing.T) {
 	tree := treeWith(t, "// Only a test says this.\n")
 	for place, code := range map[string]string{

@@ -15,10 +15,10 @@ import (
 	"espalier.dev/internal/release/sbom"
 )
 
-// settled are what the environment of a machine could say otherwise, and the program would differ.
+// settled overrides settings in the environment of a machine that would change the program.
 var settled = []string{"CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "GOFIPS140=off"}
 
-// compile builds a program such that it does not matter where and when.
+// compile builds a program reproducibly, regardless of the machine and the time.
 func (r *release) compile(ctx context.Context, b build) error {
 	flags := strings.TrimSpace("-s -w -buildid= " + r.linkFlags)
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", b.path, b.program.folder)
@@ -29,7 +29,7 @@ func (r *release) compile(ctx context.Context, b build) error {
 	return cmd.Run()
 }
 
-// partOf reads from a program what it is made of.
+// partOf reads the build information of a program.
 func partOf(b build) (sbom.Build, error) {
 	file, err := os.Open(b.path)
 	if err != nil {

@@ -39,7 +39,7 @@ func parse(args []string, environment func(string) string) (options, error) {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	flags.StringVar(&opts.out, "out", "dist", "folder for the artefacts; it must be empty, or not exist")
 	flags.StringVar(&opts.version, "version", "", "version of the release, such as v1.2.3")
-	flags.StringVar(&opts.revision, "revision", "", "commit that the release is made from")
+	flags.StringVar(&opts.revision, "revision", "", "commit that the release is built from")
 	flags.StringVar(&platforms, "platforms", "linux/amd64,linux/arm64", "platforms, each as OS/ARCHITECTURE")
 	flags.StringVar(&chosen, "products", "", "only these of "+strings.Join(names(products), ", "))
 	flags.StringVar(&parts, "parts", "", "only these of "+strings.Join(allParts, ", "))

@@ -16,19 +16,19 @@ import (
 // program is a main package.
 type program struct {
 	name string
-	// module is the folder of its module, folder that of the package within it.
+	// module is the folder of its module, folder that of the package in it.
 	module, folder string
 }
 
-// product is what is published together in an archive, and as an image if it has a title.
+// product is published as one archive, and as an image if it has a title.
 type product struct {
 	name     string
 	programs []program
-	// inClusters says that it runs in pods, so it is built for Linux alone. onLinux says the same for other reasons.
+	// inClusters reports whether it runs in pods, so it is built only for Linux. onLinux has the same effect for other reasons.
 	inClusters, onLinux bool
-	// title describes the image, which has the first program.
+	// title describes the image, which contains the first program.
 	title string
-	// pages says that it serves the pages of the web UI, plugin that kubectl can run it.
+	// pages reports whether it serves the pages of the web UI, plugin whether kubectl can run it.
 	pages, plugin bool
 }
 
@@ -68,12 +68,12 @@ const (
 
 var allParts = []string{partPrograms, partImages, partManifests}
 
-// platform is what programs are built for.
+// platform is a target of builds.
 type platform struct{ os, architecture string }
 
 func (p platform) String() string { return p.os + "/" + p.architecture }
 
-// extension is what names of programs end in.
+// extension returns the extension of programs.
 func (p platform) extension() string {
 	if p.os == windows {
 		return ".exe"
@@ -86,7 +86,7 @@ const (
 	windows = "windows"
 )
 
-// knownPlatforms are those that are tested to build.
+// knownPlatforms are the platforms whose builds are tested.
 var knownPlatforms = []platform{
 	{linux, "amd64"},
 	{linux, "arm64"},
@@ -99,12 +99,12 @@ var knownPlatforms = []platform{
 type options struct {
 	// root is the checkout, out the folder for artefacts.
 	root, out string
-	// version may be any that git describes; revision is a commit, and time when it was made.
+	// version may be any that git describes; revision is a commit, and time is its time.
 	version, revision string
 	time              time.Time
 	address           string
 	linkFlags         string
-	// keyFile has the key that signs; empty leaves the release unsigned.
+	// keyFile contains the signing key; empty leaves the release unsigned.
 	keyFile   string
 	pages     bool
 	products  []product
@@ -152,13 +152,13 @@ func (o *options) setParts(wanted []string) error {
 	return nil
 }
 
-// tags is what may be the tag of an image and part of a file's name.
+// tags matches what may be the tag of an image and part of a file name.
 var tags = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
 
 func (o *options) check() error {
 	var problems []error
 	if !tags.MatchString(o.version) {
-		problems = append(problems, fmt.Errorf("-version is %q: it has to be like v1.2.3, of letters, digits, dots and dashes", o.version))
+		problems = append(problems, fmt.Errorf("-version is %q: it must be like v1.2.3, of letters, digits, dots and dashes", o.version))
 	}
 	if len(o.platforms) == 0 {
 		problems = append(problems, errors.New("-platforms is empty: name one at least, such as linux/amd64"))
@@ -168,7 +168,7 @@ func (o *options) check() error {
 
 var semantic = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
 
-// semanticVersion is the version as charts and plugins need it, with a leading v. What comes from a commit without a tag is older than
+// semanticVersion returns the version in the form for charts and plugins, with a leading v. The version of a commit without a tag precedes
 // every release.
 func semanticVersion(version string) string {
 	if semantic.MatchString(version) {

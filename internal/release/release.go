@@ -23,16 +23,16 @@ import (
 	"espalier.dev/internal/release/signature"
 )
 
-// release is the making of one.
+// release is a release that is being made.
 type release struct {
 	options
 	// work is a folder for programs before they are packed.
 	work string
-	// built are the programs so far.
+	// built are the programs built so far.
 	built []build
-	// done and steps are for those who wait.
+	// done and steps count the progress.
 	done, steps int
-	// plugins and images are what came out for the files that list them.
+	// plugins and images are the results for the files that list them.
 	plugins []krew.Archive
 	images  []string
 	// key signs, if there is one.
@@ -52,7 +52,7 @@ type build struct {
 
 func newRelease(opts options) *release { return &release{options: opts} }
 
-// make makes all artefacts. What it leaves in the folder after an error is no release: there are no checksums.
+// make makes all artefacts. After an error, the folder is not a release: it has no checksums.
 func (r *release) make(ctx context.Context) error {
 	if err := r.prepare(); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (r *release) say(format string, args ...any) {
 
 func (r *release) prepare() error {
 	if err := os.MkdirAll(r.out, 0o755); err != nil {
-		return fmt.Errorf("make the folder for the artefacts: %w", err)
+		return fmt.Errorf("create the folder for the artefacts: %w", err)
 	}
 	entries, err := os.ReadDir(r.out)
 	if err != nil {
@@ -88,12 +88,12 @@ func (r *release) prepare() error {
 		return err
 	}
 	if r.work, err = os.MkdirTemp("", "espalier-release-"); err != nil {
-		return fmt.Errorf("make a folder for programs: %w", err)
+		return fmt.Errorf("create a folder for programs: %w", err)
 	}
 	return nil
 }
 
-// readKey comes before everything that takes long.
+// readKey reads the key before everything that takes long.
 func (r *release) readKey() error {
 	if r.keyFile == "" {
 		return nil
@@ -110,7 +110,7 @@ func (r *release) readKey() error {
 	return nil
 }
 
-// checkPages finds out whether the pages are there that a program will serve.
+// checkPages checks that the pages exist that a program will serve.
 func (r *release) checkPages() error {
 	served := slices.ContainsFunc(r.products, func(p product) bool { return p.pages && len(r.platformsOf(p)) > 0 })
 	if !r.pages || !served {
@@ -124,7 +124,7 @@ func (r *release) checkPages() error {
 	return nil
 }
 
-// platformsOf are those that a product is built for. Without archives, only what becomes an image is.
+// platformsOf returns the platforms of a product. Without archives, only those of an image.
 func (r *release) platformsOf(p product) []platform {
 	var result []platform
 	for _, each := range r.platforms {
@@ -170,7 +170,7 @@ func (r *release) build(ctx context.Context, b build) error {
 	return nil
 }
 
-// buildsOf are the programs of a product for a platform, or for all of them if it is nil.
+// buildsOf returns the programs of a product for a platform, or for all of them if it is nil.
 func (r *release) buildsOf(p product, only *platform) []build {
 	var result []build
 	for _, b := range r.built {
@@ -238,7 +238,7 @@ func (r *release) archiveName(p product, each platform) string {
 	return strings.Join([]string{p.name, r.version, each.os, each.architecture}, "_") + extension
 }
 
-// listAll writes for each program what it is made of.
+// listAll writes the bill of materials of each program.
 func (r *release) listAll(context.Context) error {
 	for _, p := range r.products {
 		for _, program := range p.programs {
@@ -281,7 +281,7 @@ func (r *release) list(p product, listed program) error {
 	return r.write(listed.name+"_"+r.version+".spdx.json", text)
 }
 
-// writeImages makes an image of each product that has one, of the programs for Linux.
+// writeImages writes an image for each product that has one, from the programs for Linux.
 func (r *release) writeImages(context.Context) error {
 	if !r.has(partImages) {
 		return nil
@@ -333,7 +333,7 @@ func (r *release) writeImage(p product) error {
 	return r.write(p.name+"_"+r.version+"_image.tar", content)
 }
 
-// writeManifests writes what is applied to clusters, and the manifest of the plugin if there is one.
+// writeManifests writes the manifests for clusters, and the manifest of the plugin if there is one.
 func (r *release) writeManifests(context.Context) error {
 	if !r.has(partManifests) {
 		return nil
@@ -383,7 +383,7 @@ func (r *release) writePlugin() error {
 	return r.write("krew.yaml", text)
 }
 
-// writeSums comes last, and the checksums after their signature, so that a release without checksums is one that was not finished.
+// writeSums runs last, and writes the checksums after their signature, so that a release without checksums is unfinished.
 func (r *release) writeSums(context.Context) error {
 	sums, err := bundle.Checksums(os.DirFS(r.out))
 	if err != nil {

@@ -34,14 +34,14 @@ import (
 	"espalier.dev/internal/release/signature"
 )
 
-// tinyProducts are like ours, of one tiny program.
+// tinyProducts are like ours, with one tiny program.
 var tinyProducts = []product{
 	{name: "espalier", programs: []program{{"espalier", "module", "./tool"}}, title: "A tool", pages: true, plugin: true},
 	{name: "espalier-controller", programs: []program{{"espalier-controller", "module", "./tool"}}, inClusters: true, title: "Another"},
 	{name: "espalier-node", programs: []program{{"espalier-node", "module", "./tool"}, {"espalier-pause", "module", "./tool"}}, onLinux: true},
 }
 
-// tinyCheckout is a checkout with a tiny program in the place of ours, and the real manifests and chart.
+// tinyCheckout is a checkout with a tiny program in place of ours, and the real manifests and chart.
 func tinyCheckout(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -109,7 +109,7 @@ func released(t *testing.T, args ...string) map[string][]byte {
 	return files
 }
 
-const platformsOfTests = "-platforms=linux/amd64 linux/arm64 windows/amd64"
+const platformsOfTests = "-platforms=linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64"
 
 func TestARelease(t *testing.T) {
 	files := released(t, platformsOfTests)
@@ -121,8 +121,10 @@ func TestARelease(t *testing.T) {
 		"espalier-kustomize_v1.2.3.tar.gz",
 		"espalier-node_v1.2.3.spdx.json", "espalier-node_v1.2.3_linux_amd64.tar.gz", "espalier-node_v1.2.3_linux_arm64.tar.gz",
 		"espalier-pause_v1.2.3.spdx.json",
-		"espalier_v1.2.3.spdx.json", "espalier_v1.2.3_image.tar", "espalier_v1.2.3_linux_amd64.tar.gz", "espalier_v1.2.3_linux_arm64.tar.gz",
-		"espalier_v1.2.3_windows_amd64.zip",
+		"espalier_v1.2.3.spdx.json",
+		"espalier_v1.2.3_darwin_amd64.tar.gz", "espalier_v1.2.3_darwin_arm64.tar.gz", "espalier_v1.2.3_image.tar",
+		"espalier_v1.2.3_linux_amd64.tar.gz", "espalier_v1.2.3_linux_arm64.tar.gz",
+		"espalier_v1.2.3_windows_amd64.zip", "espalier_v1.2.3_windows_arm64.zip",
 		"images.txt", "install-ha.yaml", "install.yaml", "krew.yaml",
 	}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(files))); diff != "" {
@@ -161,7 +163,7 @@ func checkSums(t *testing.T, files map[string][]byte) {
 	}
 }
 
-// untarred are the files of a compressed archive that may be executed, and the others.
+// untarred returns the executable files of a compressed archive, and the names of the others.
 func untarred(t *testing.T, packed []byte) (programs map[string][]byte, others []string) {
 	t.Helper()
 	plain, err := gzip.NewReader(bytes.NewReader(packed))
@@ -188,6 +190,9 @@ func untarred(t *testing.T, packed []byte) (programs map[string][]byte, others [
 	}
 }
 
+// machO begins programs for macOS.
+var machO = []byte{0xcf, 0xfa, 0xed, 0xfe}
+
 func checkArchives(t *testing.T, files map[string][]byte) {
 	programs, others := untarred(t, files["espalier-node_v1.2.3_linux_arm64.tar.gz"])
 	if programs["espalier-node"] == nil || programs["espalier-pause"] == nil || !slices.Equal(others, []string{"LICENSE"}) {
@@ -196,21 +201,31 @@ func checkArchives(t *testing.T, files map[string][]byte) {
 	if bytes.Contains(programs["espalier-node"], []byte(os.TempDir()+"/")) {
 		t.Error("the program names a folder of this machine")
 	}
-	packed := files["espalier_v1.2.3_windows_amd64.zip"]
+	for _, architecture := range []string{"amd64", "arm64"} {
+		mac, _ := untarred(t, files["espalier_v1.2.3_darwin_"+architecture+".tar.gz"])
+		if !bytes.HasPrefix(mac["espalier"], machO) {
+			t.Errorf("the archive for macOS on %s has no program for it, but %v", architecture, slices.Sorted(maps.Keys(mac)))
+		}
+		if names := zipped(t, files["espalier_v1.2.3_windows_"+architecture+".zip"]); !slices.Equal(names, []string{"LICENSE", "espalier.exe"}) {
+			t.Errorf("the archive for Windows on %s has %v", architecture, names)
+		}
+	}
+}
+
+// zipped returns the names of the files in an archive.
+func zipped(t *testing.T, packed []byte) (names []string) {
+	t.Helper()
 	reader, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var names []string
 	for _, file := range reader.File {
 		names = append(names, file.Name)
 	}
-	if !slices.Equal(names, []string{"LICENSE", "espalier.exe"}) {
-		t.Errorf("the archive for Windows has %v", names)
-	}
+	return names
 }
 
-// checkImage finds the image by its tag, and runs the program in it where that can be.
+// checkImage finds the image by its tag, and runs the program in it where possible.
 func checkImage(t *testing.T, files map[string][]byte) {
 	path := filepath.Join(t.TempDir(), "image.tar")
 	if err := os.WriteFile(path, files["espalier_v1.2.3_image.tar"], 0o644); err != nil {
@@ -270,7 +285,7 @@ func runProgram(t *testing.T, program []byte) {
 	}
 }
 
-// checkPlugin follows the manifest of krew as krew does: from a platform to an archive, its sum, and the program in it.
+// checkPlugin follows the manifest of krew as krew does: from a platform to an archive, its checksum, and the program in it.
 func checkPlugin(t *testing.T, files map[string][]byte) {
 	var manifest struct {
 		Spec struct {
@@ -281,7 +296,7 @@ func checkPlugin(t *testing.T, files map[string][]byte) {
 	if err := yaml.Unmarshal(files["krew.yaml"], &manifest); err != nil {
 		t.Fatal(err)
 	}
-	if len(manifest.Spec.Platforms) != 3 || manifest.Spec.Version != "v1.2.3" {
+	if len(manifest.Spec.Platforms) != 6 || manifest.Spec.Version != "v1.2.3" {
 		t.Errorf("the manifest is %+v", manifest)
 	}
 	for _, platform := range manifest.Spec.Platforms {
@@ -315,8 +330,9 @@ func checkList(t *testing.T, files map[string][]byte) {
 			sums = append(sums, sum.Value)
 		}
 	}
-	if slices.Sort(parts); !slices.Equal(parts, []string{"espalier", "espalier", "espalier", "preact", "stdlib"}) {
-		t.Errorf("the parts are %v", parts)
+	wanted := append(slices.Repeat([]string{"espalier"}, 6), "preact", "stdlib")
+	if diff := cmp.Diff(wanted, slices.Sorted(slices.Values(parts))); diff != "" {
+		t.Errorf("the parts (-want +got):\n%s", diff)
 	}
 	programs, _ := untarred(t, files["espalier_v1.2.3_linux_amd64.tar.gz"])
 	if !slices.Contains(sums, sumOf(programs["espalier"])) {
@@ -324,7 +340,7 @@ func checkList(t *testing.T, files map[string][]byte) {
 	}
 }
 
-// keyFile is a file with a private key.
+// keyFile returns a file with a private key.
 func keyFile(t *testing.T) (path string, key signature.Key) {
 	t.Helper()
 	block, err := ssh.MarshalPrivateKey(ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize)), "")
@@ -378,7 +394,7 @@ func TestManifestsAlone(t *testing.T) {
 	}
 }
 
-// What is left after an error is no release.
+// An error leaves no release.
 func TestReleasesThatAreNotMade(t *testing.T) {
 	for name, test := range map[string]struct {
 		spoil func(t *testing.T, opts *options)
@@ -402,7 +418,7 @@ func TestReleasesThatAreNotMade(t *testing.T) {
 		"no key": {func(_ *testing.T, o *options) { o.keyFile = filepath.Join(o.root, "nowhere") }, "-sign: open "},
 		"a key that is none": {func(_ *testing.T, o *options) {
 			o.keyFile = filepath.Join(o.root, "LICENSE")
-		}, "LICENSE cannot sign: it is no private key"},
+		}, "LICENSE cannot sign: it is not a private key"},
 		"no chart": {func(_ *testing.T, o *options) {
 			o.root = filepath.Join(o.root, "module")
 			o.parts = []string{partManifests}
@@ -456,7 +472,7 @@ func TestSemanticVersion(t *testing.T) {
 	}
 }
 
-// The sources of what is released are where the table says.
+// The packages in the table exist.
 func TestProgramsExist(t *testing.T) {
 	for _, p := range products {
 		for _, each := range p.programs {

@@ -15,11 +15,11 @@ import (
 // Right is one verb on one resource.
 type Right struct {
 	Verb, Group string
-	// Resource is its plural, with the subresource behind a slash.
+	// Resource is the plural of the resource, with the subresource after a slash.
 	Resource string
 }
 
-// On is the resource as kubectl writes it.
+// On returns the resource as kubectl writes it.
 func (r Right) On() string {
 	resource, sub, isSub := strings.Cut(r.Resource, "/")
 	if r.Group != "" {
@@ -33,7 +33,7 @@ func (r Right) On() string {
 
 func (r Right) String() string { return r.Verb + " " + r.On() }
 
-// Grant is a right that a role has, and why.
+// Grant is a right of a role, and its reason.
 type Grant struct {
 	Role string
 	Right
@@ -42,7 +42,7 @@ type Grant struct {
 	At string
 }
 
-// verbs are in the order in which they are listed. The last one is ours: who decides on promotions.
+// verbs are in the order in which they are listed. The last one is ours: the right to decide on promotions.
 var verbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "impersonate", "approve"}
 
 const (
@@ -50,7 +50,7 @@ const (
 	continuation = "//\t"
 )
 
-// Read collects the rights that all markers below a folder ask for.
+// Read collects the rights of all markers below a folder.
 func Read(root fs.FS) ([]Grant, error) {
 	groups, err := groupsOf(root)
 	if err != nil {
@@ -78,7 +78,7 @@ func Read(root fs.FS) ([]Grant, error) {
 	return grants, errors.Join(append(problems, err)...)
 }
 
-// skipped leaves out folders without code of the product.
+// skipped omits folders without code of the product.
 func skipped(name, base string) error {
 	if name != "." && strings.HasPrefix(base, ".") || slices.Contains([]string{"node_modules", "testdata", "bin"}, base) {
 		return fs.SkipDir
@@ -90,7 +90,7 @@ func skipped(name, base string) error {
 func groupsOf(root fs.FS) (map[string]string, error) {
 	files, err := fs.Glob(root, "config/crd/*.yaml")
 	if err == nil && len(files) == 0 {
-		err = errors.New("config/crd has no definitions: run tools/generate.sh")
+		err = errors.New("config/crd has no CRDs: run tools/generate.sh")
 	}
 	groups := map[string]string{}
 	for _, file := range files {
@@ -134,7 +134,7 @@ func parse(file, text string, groups map[string]string) ([]Grant, error) {
 	return grants, errors.Join(problems...)
 }
 
-// rolesNamed returns the names of roles that a marker begins with.
+// rolesNamed returns the names of roles at the start of a marker.
 func rolesNamed(text string) ([]string, error) {
 	var names []string
 	for pattern := range strings.SplitSeq(text, ",") {
@@ -151,19 +151,19 @@ func rolesNamed(text string) ([]string, error) {
 	return names, nil
 }
 
-// grantsOf reads "get,list pods,pods/log: reason".
+// grantsOf parses "get,list pods,pods/log: reason".
 func grantsOf(line string, holders []string, groups map[string]string) ([]Grant, error) {
 	what, reason, explained := strings.Cut(line, ": ")
 	asked, on, complete := strings.Cut(what, " ")
 	if !explained || !complete || strings.TrimSpace(reason) == "" || strings.Contains(on, " ") {
-		return nil, fmt.Errorf("%q is no right: write \"verbs resources: reason\", with commas and without spaces in verbs and resources", line)
+		return nil, fmt.Errorf("%q is not a right: write \"verbs resources: reason\", with commas and without spaces in verbs and resources", line)
 	}
 	var grants []Grant
 	for _, holder := range holders {
 		for resource := range strings.SplitSeq(on, ",") {
 			for verb := range strings.SplitSeq(asked, ",") {
 				if !slices.Contains(verbs, verb) {
-					return nil, fmt.Errorf("%q is no verb: the verbs are %s", verb, strings.Join(verbs, ", "))
+					return nil, fmt.Errorf("%q is not a verb: the verbs are %s", verb, strings.Join(verbs, ", "))
 				}
 				grants = append(grants, Grant{Role: holder, Right: rightOn(verb, resource, groups), Reason: strings.TrimSpace(reason)})
 			}

@@ -18,11 +18,11 @@ const pageHeader = "# Rights\n\n" +
 var chapters = []struct{ file, title, text string }{
 	{
 		ControllerFile, "Controllers and deployers",
-		"One role for each, so that a process gets the rights of the controllers that it runs, and no others. Bind them by ClusterRoleBindings.",
+		"One role for each, so that a process gets the rights of the controllers that it runs, and no others. Bind them with ClusterRoleBindings.",
 	},
 	{TokensFile, "Tokens of service accounts", ""},
 	{TenancyFile, "Strict tenancy", ""},
-	{DefinitionsFile, "Definitions of our kinds", ""},
+	{DefinitionsFile, "CRDs", ""},
 	{LeaderElectionFile, "Leader election", ""},
 	{UIFile, "Web UI", ""},
 	{
@@ -59,7 +59,7 @@ func partOf(role Role) string {
 	return " It is a part of `" + strings.Join(role.Into, "` and `") + "`."
 }
 
-// reason is why a role has some rights on a resource.
+// reason is why a role has certain rights on a resource.
 type reason struct {
 	on, text string
 	verbs    []string

@@ -65,7 +65,7 @@ func TestTheFilesAreUpToDate(t *testing.T) {
 	}
 }
 
-// What the files say is what the markers say, and nothing has more than it asks for.
+// The files match the markers, and no role has more rights than it requests.
 func TestTheRolesHaveTheRightsOfTheMarkers(t *testing.T) {
 	grants, files := generated(t)
 	found := map[string][]Right{}
@@ -96,7 +96,7 @@ func TestTheRolesHaveTheRightsOfTheMarkers(t *testing.T) {
 	}
 }
 
-// What would make a role as good as that of an administrator, or of the readers of Secrets, is nowhere.
+// No role has rights that amount to those of an administrator, or of the readers of Secrets.
 func TestNoRoleHasTooMuch(t *testing.T) {
 	grants, _ := generated(t)
 	for _, grant := range grants {
@@ -115,7 +115,8 @@ func TestNoRoleHasTooMuch(t *testing.T) {
 	}
 }
 
-// holdsValues tells kinds whose objects hold values of Secrets. The server of the web UI drops the values of those that it watches.
+// holdsValues reports whether objects of the kind contain values of Secrets. The server of the web UI drops the values of those that it
+// watches.
 func holdsValues(grant Grant) bool {
 	values := []string{"secrets", "configmaps"}
 	if grant.Role != "ui" {
@@ -160,13 +161,13 @@ func TestMistakesInMarkers(t *testing.T) {
 		"//espalier:rights contexts\n\n//\tget pods: why":         "a.go:2: the marker has no rights",
 		"//espalier:rights contexts\n// get pods: why":            "a.go:2: the marker has no rights",
 		"//espalier:rights contexts":                              "a.go:2: the marker has no rights",
-		"//espalier:rights contexts\n//\tget pods":                `a.go:2: "get pods" is no right`,
-		"//espalier:rights contexts\n//\tget pods: ":              `a.go:2: "get pods: " is no right`,
-		"//espalier:rights contexts\n//\tget: why":                `a.go:2: "get: why" is no right`,
-		"//espalier:rights contexts\n//\tget, list pods: why":     `a.go:2: "get, list pods: why" is no right`,
-		"//espalier:rights contexts\n//\tget,see pods: why":       `a.go:2: "see" is no verb`,
-		"//espalier:rights contexts\n//\t* pods: why":             `a.go:2: "*" is no verb`,
-		"//espalier:rights contexts\n//\tget pods: a\n//\tx y: b": `a.go:3: "x" is no verb`,
+		"//espalier:rights contexts\n//\tget pods":                `a.go:2: "get pods" is not a right`,
+		"//espalier:rights contexts\n//\tget pods: ":              `a.go:2: "get pods: " is not a right`,
+		"//espalier:rights contexts\n//\tget: why":                `a.go:2: "get: why" is not a right`,
+		"//espalier:rights contexts\n//\tget, list pods: why":     `a.go:2: "get, list pods: why" is not a right`,
+		"//espalier:rights contexts\n//\tget,see pods: why":       `a.go:2: "see" is not a verb`,
+		"//espalier:rights contexts\n//\t* pods: why":             `a.go:2: "*" is not a verb`,
+		"//espalier:rights contexts\n//\tget pods: a\n//\tx y: b": `a.go:3: "x" is not a verb`,
 	} {
 		_, err := Read(fstest.MapFS{"config/crd/example.com_targets.yaml": {Data: []byte("x")}, "a.go": {Data: []byte(text)}})
 		if err == nil || !strings.Contains(err.Error(), want) {

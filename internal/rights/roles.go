@@ -3,20 +3,20 @@
 
 package rights
 
-// Prefix begins the names of all roles in a cluster.
+// Prefix starts the names of all roles in a cluster.
 const Prefix = "espalier-"
 
-// Role is one that the project brings.
+// Role is a role of the project.
 type Role struct {
-	// Name is what markers call it. In a cluster its name begins with Prefix.
+	// Name is the name in markers. In a cluster it has the prefix Prefix.
 	Name string
-	// File is the one in config/rbac that has it.
+	// File is the file in config/rbac with the role.
 	File string
-	// Namespaced says that it is a Role, for the namespace of the controllers. The others are ClusterRoles.
+	// Namespaced reports whether it is a Role, for the namespace of the controllers. The others are ClusterRoles.
 	Namespaced bool
-	// Into are the roles of Kubernetes that it becomes a part of: view, edit or admin.
+	// Into are the roles of Kubernetes that aggregate it: view, edit or admin.
 	Into []string
-	// For says in one sentence whom it is for.
+	// For says in one sentence who needs it.
 	For string
 }
 
@@ -31,47 +31,47 @@ const (
 	UsersFile          = "users.yaml"
 )
 
-// roles are in the order in which files and the page have them. Those of controllers have the names that manager.Controllers gives them.
+// roles are in the order of the files and the page. Those of controllers have the names in manager.Controllers.
 var roles = []Role{
 	{Name: "contexts", File: ControllerFile, For: "The controller `contexts`, which keeps a Context named default in every namespace."},
 	{Name: "installations", File: ControllerFile, For: "The controller `installations`, which runs the jobs of installations."},
 	{Name: "executions", File: ControllerFile, For: "The controller `executions`, which runs the jobs of executions."},
-	{Name: "deployitems", File: ControllerFile, For: "The controller `deployitems`, which ends deploy items whose time is up."},
-	{Name: "targetsyncs", File: ControllerFile, For: "The controller `targetsyncs`, which makes Targets of what other clusters know."},
+	{Name: "deployitems", File: ControllerFile, For: "The controller `deployitems`, which ends deploy items that time out."},
+	{Name: "targetsyncs", File: ControllerFile, For: "The controller `targetsyncs`, which creates Targets from kubeconfigs and shoots in other clusters."},
 	{Name: "pipelines", File: ControllerFile, For: "The controller `pipelines`, with the server for signed approvals."},
-	{Name: "deployer-manifest", File: ControllerFile, For: "The deployer of manifests. In target clusters it has the rights of Targets."},
-	{Name: "deployer-helm", File: ControllerFile, For: "The deployer of charts. In target clusters it has the rights of Targets."},
+	{Name: "deployer-manifest", File: ControllerFile, For: "The deployer of manifests. In target clusters it uses the credentials of Targets."},
+	{Name: "deployer-helm", File: ControllerFile, For: "The deployer of charts. In target clusters it uses the credentials of Targets."},
 	{Name: "deployer-container", File: ControllerFile, For: "The deployer of images, whose pods run in this cluster."},
 	{Name: "deployer-mock", File: ControllerFile, For: "The deployer that deploys nothing, for tests."},
 	{
 		Name: "tokens", File: TokensFile,
 		For: "Those of the above that use Targets with `selfConfig` or `oidcConfig`: `installations`, `pipelines`, `deployer-manifest` and " +
-			"`deployer-helm`. Bind it by a RoleBinding in each namespace that has such Targets, and nowhere else: in all namespaces, it would " +
-			"be the right to act as everybody.",
+			"`deployer-helm`. Bind it with a RoleBinding in each namespace that has such Targets, and nowhere else: in all namespaces, it " +
+			"would permit acting as every service account.",
 	},
 	{
 		Name: "tenancy", File: TenancyFile,
-		For: "Processes with `--tenancy=strict`, beside the roles of the controllers that they run. It is bound to nobody unless that is " +
-			"asked for: it is the right to act as every service account ([tenancy.md](../tenancy.md)).",
+		For: "Processes with `--tenancy=strict`, beside the roles of the controllers that they run. Not bound by default: it permits " +
+			"acting as every service account ([tenancy.md](../tenancy.md)).",
 	},
 	{
 		Name: "tenant", File: TenancyFile,
-		For: "Service accounts as which the work of a namespace is done, with `--tenancy=strict`. Bind it by a RoleBinding in the namespace of " +
-			"the account. What is deployed to the cluster itself takes rights of its own.",
+		For: "Service accounts that do the work of a namespace, with `--tenancy=strict`. Bind it with a RoleBinding in the namespace of " +
+			"the service account. What is deployed to the cluster itself needs separate rights.",
 	},
 	{
 		Name: "tenant-containers", File: TenancyFile,
-		For: "The same accounts, if the namespace has deploy items that run images.",
+		For: "The same service accounts, if the namespace has deploy items that run images.",
 	},
 	{
 		Name: "definitions", File: DefinitionsFile,
-		For: "Processes with `--install-crds`. It is bound to nobody: it is the right to change every kind of the cluster.",
+		For: "Processes with `--install-crds`. Not bound by default: it permits changing every CRD.",
 	},
 	{
 		Name: "leader-election", File: LeaderElectionFile, Namespaced: true,
 		For: "All processes with `--leader-elect`, in the namespace of the lease.",
 	},
-	{Name: "ui", File: UIFile, For: "The server of the web UI, `espalier ui serve`. What people see and do is bounded by their own rights."},
+	{Name: "ui", File: UIFile, For: "The server of the web UI, `espalier ui serve`. People see and do what their own rights permit."},
 	{
 		Name: "viewer", File: UsersFile, Into: []string{"view"},
 		For: "People who look at installations and pipelines. It shows no kind that holds values of Secrets.",
@@ -83,12 +83,12 @@ var roles = []Role{
 	},
 	{
 		Name: "editor", File: UsersFile, Into: []string{"edit"},
-		For: "People who change installations and pipelines. Whoever may create these may in effect read the Secrets of the namespace " +
+		For: "People who change installations and pipelines. Anyone who may create these may in effect read the Secrets of the namespace " +
 			"([security.md](../security.md)).",
 	},
 	{
 		Name: "approver", File: UsersFile,
-		For: "People who approve, reject, hold and release promotions with `espalier` or in the web UI. Kubernetes knows no right to set " +
+		For: "People who approve, reject, hold and release promotions with `espalier` or in the web UI. Kubernetes has no right to set " +
 			"annotations alone, so they can change Pipelines as well, unless the admission policy of approvals is installed " +
 			"([approvals.md](../approvals.md)).",
 	},

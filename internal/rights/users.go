@@ -3,12 +3,12 @@
 
 package rights
 
-// The rights of people. No code of ours asks with them but that of the command line and of the web UI, on behalf of whoever uses them.
+// The rights of users. Only the command line and the web UI use them, on behalf of their users.
 
 //espalier:rights viewer,editor
 //	get,list,watch installations,pipelines: how they are doing, and why something waits
 //	get,list,watch contexts,componentversionoverwrites,targetsyncs: where components and Targets come from
-//	get,list,watch gitopsclusters,referencegrants: which clusters there are, and which namespaces let others in
+//	get,list,watch gitopsclusters,referencegrants: which clusters exist, and which namespaces permit references
 //	get,list,watch events.events.k8s.io: what has happened
 
 //espalier:rights value-viewer,editor
@@ -30,16 +30,16 @@ package rights
 //espalier:rights granter
 //	get,list,watch,create,update,patch,delete referencegrants: which references of other namespaces are permitted
 
-// The rights of service accounts in strict tenancy. The controllers ask with them, on behalf of a namespace.
+// The rights of service accounts in strict tenancy. The controllers use them, on behalf of a namespace.
 
 //espalier:rights tenant
 //	create,update,patch installations: nested installations, and promotions by the strategy installation
 //	create,update,patch executions,deployitems: what is below an installation
 //	get,create,update dataobjects: what installations import and export
-//	get,create,update,patch targets: the same for Targets, and those that TargetSyncs make
+//	get,create,update,patch targets: the same for Targets, and those that TargetSyncs create
 //	get configmaps: imports, and what Contexts name
 //	get,create,update,patch,delete secrets: imports, credentials, kubeconfigs, exports of deploy items, states of templates
-//	list secrets: copies that TargetSyncs have made
+//	list secrets: copies that TargetSyncs created
 //	update installations/finalizers,executions/finalizers: children block the deletion of their owner, which some API servers permit only so
 
 //espalier:rights tenant-containers

@@ -16,8 +16,8 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// conditions derives the standard conditions from the state that a step has led to. Ready is always there; Reconciling
-// and Stalled only while they are true, as kstatus expects. Conditions of other types stay as they are.
+// conditions derives the standard conditions from the state that a step has led to. Ready always exists; Reconciling and Stalled only
+// while they are true, as kstatus expects. Conditions of other types do not change.
 func conditions(status *lsv1alpha1.RunStatus, o Outcome, at metav1.Time) []lsv1alpha1.Condition {
 	told := stamp(status, at)
 	told.Status = lsv1alpha1.ConditionTrue
@@ -39,7 +39,7 @@ func conditions(status *lsv1alpha1.RunStatus, o Outcome, at metav1.Time) []lsv1a
 	return replaceStandard(status.Conditions, wanted)
 }
 
-// explain returns the reason and the message that all standard conditions carry.
+// explain returns the reason and the message of all standard conditions.
 func explain(phase lsv1alpha1.Phase, o Outcome) (reason, message string) {
 	if o.Err == nil {
 		return cmp.Or(o.Why.Code, string(phase)), o.Why.Message
@@ -50,8 +50,7 @@ func explain(phase lsv1alpha1.Phase, o Outcome) (reason, message string) {
 	return capitalised(failure.DetailsOf(o.Err).Reason), o.Err.Error()
 }
 
-// capitalised gives a reason the form that the conventions of Kubernetes ask for. Those of errors that users know from before may have
-// another one.
+// capitalised converts a reason to the form that Kubernetes conventions require. Established reasons of errors may differ from that.
 func capitalised(reason string) string {
 	if reason == "" {
 		return reason
@@ -59,37 +58,48 @@ func capitalised(reason string) string {
 	return strings.ToUpper(reason[:1]) + reason[1:]
 }
 
-// Reasons of the conditions of a root while no job runs, beside those of the end of the last one.
+// These are the reasons of the conditions of a root while no job runs, besides those of the end of the last one.
 const (
-	// ReasonNotRequested says that nobody has asked for a job yet.
+	// ReasonNotRequested says that no job was requested yet.
 	ReasonNotRequested = "NoJobRequested"
-	// ReasonRequested says that a job was asked for and has not begun.
+	// ReasonRequested says that a requested job has not started.
 	ReasonRequested = "Requested"
+	// ReasonSuspended says that no new run starts because a user has suspended the root; ReasonSuspendInvalid says that the annotation for it
+	// has no effect.
+	ReasonSuspended      = "Suspended"
+	ReasonSuspendInvalid = "SuspendInvalid"
 )
 
-// AwaitRequest has the conditions of an object that never had a job say so.
+// AwaitRequest makes the conditions of an object that never had a job report that.
 func AwaitRequest(status *lsv1alpha1.RunStatus, message string, now time.Time) {
+	awaitFirst(status, decision.Reason{Code: ReasonNotRequested, Message: message}, now)
+}
+
+// AwaitResumption makes the conditions of an object that never ran report that it is suspended.
+func AwaitResumption(status *lsv1alpha1.RunStatus, message string, now time.Time) {
+	awaitFirst(status, decision.Reason{Code: ReasonSuspended, Message: message}, now)
+}
+
+func awaitFirst(status *lsv1alpha1.RunStatus, why decision.Reason, now time.Time) {
 	ready := stamp(status, metav1.NewTime(now))
-	ready.Type, ready.Status, ready.Reason, ready.Message = lsv1alpha1.ConditionReady, lsv1alpha1.ConditionFalse, ReasonNotRequested, message
+	ready.Type, ready.Status, ready.Reason, ready.Message = lsv1alpha1.ConditionReady, lsv1alpha1.ConditionFalse, why.Code, why.Message
 	status.Conditions = replaceStandard(status.Conditions, []lsv1alpha1.Condition{ready})
 }
 
-// Announced reports whether the conditions say nothing of the end of the last job that could be taken for the end of the
-// next one.
+// Announced reports whether the conditions show no end of the last job that could be mistaken for the end of the next one.
 func Announced(status *lsv1alpha1.RunStatus) bool {
 	return !slices.ContainsFunc(status.Conditions, func(c lsv1alpha1.Condition) bool {
 		return c.Status == lsv1alpha1.ConditionTrue && (c.Type == lsv1alpha1.ConditionReady || c.Type == lsv1alpha1.ConditionStalled)
 	})
 }
 
-// Announce takes back what the conditions say of the end of the last job: another one was asked for. This is stored
-// before the request is removed, so that whoever sees that a request is gone and the object ready sees the end of the
-// job that was asked for.
+// Announce withdraws what the conditions say about the end of the last job, because another one was requested. This is stored before the
+// request is removed, so that a client which sees that a request is gone and the object ready sees the end of the requested job.
 func Announce(status *lsv1alpha1.RunStatus, now time.Time) {
 	AwaitBeginning(status, decision.Reason{Code: ReasonRequested, Message: "a job was requested"}, now)
 }
 
-// AwaitBeginning has the conditions say why a job has not begun, instead of how the job before has ended.
+// AwaitBeginning makes the conditions report why a job has not started, instead of how the previous job ended.
 func AwaitBeginning(status *lsv1alpha1.RunStatus, why decision.Reason, now time.Time) {
 	ready := stamp(status, metav1.NewTime(now))
 	ready.Reason, ready.Message = why.Code, why.Message
@@ -99,8 +109,8 @@ func AwaitBeginning(status *lsv1alpha1.RunStatus, why decision.Reason, now time.
 	status.Conditions = replaceStandard(status.Conditions, []lsv1alpha1.Condition{ready, state})
 }
 
-// withdraw restores what the conditions say of the end of the last job if the request for another one was taken back
-// before it was granted.
+// withdraw restores what the conditions said about the end of the last job, if the request for another one was withdrawn before it was
+// granted, or must wait because a user has suspended the object.
 func withdraw(status *lsv1alpha1.RunStatus, o Outcome) {
 	announced := slices.ContainsFunc(status.Conditions, func(c lsv1alpha1.Condition) bool {
 		return c.Type == lsv1alpha1.ConditionReady && c.Reason == ReasonRequested
@@ -108,10 +118,11 @@ func withdraw(status *lsv1alpha1.RunStatus, o Outcome) {
 	if !announced || !status.Phase.IsFinal() || o.Err != nil || o.Why.Code == ReasonRequested {
 		return
 	}
-	o.Why = decision.Reason{
-		Code:    string(status.Phase),
-		Message: "the last job has come to its end, and the request for another one was taken back",
+	message := "the last job has finished, and the request for another one was withdrawn"
+	if o.Why.Code == ReasonSuspended {
+		message = "the last job has finished; the next one starts when the installation is resumed"
 	}
+	o.Why = decision.Reason{Code: string(status.Phase), Message: message}
 	if e := status.LastError; e != nil {
 		o.Why = decision.Reason{Code: e.Reason, Message: e.Message}
 	}
@@ -122,8 +133,8 @@ func stamp(status *lsv1alpha1.RunStatus, at metav1.Time) lsv1alpha1.Condition {
 	return lsv1alpha1.Condition{ObservedGeneration: status.ObservedGeneration, LastTransitionTime: at, LastUpdateTime: at}
 }
 
-// replaceStandard puts the wanted conditions in the place of all standard ones. Times move only when there is
-// something new to tell, so that a pass that changes nothing writes nothing.
+// replaceStandard replaces all standard conditions by the wanted ones. Times change only if there is something new to report, so that a
+// pass that changes nothing writes nothing.
 func replaceStandard(before, wanted []lsv1alpha1.Condition) []lsv1alpha1.Condition {
 	after := slices.DeleteFunc(slices.Clone(before), func(c lsv1alpha1.Condition) bool { return standard(c.Type) })
 	for _, c := range wanted {

@@ -11,7 +11,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Codes of reasons of the continuous flow, beside those of the API. The list is closed.
+// These are the codes of reasons of the continuous flow, besides those of the API. The list is closed.
 const (
 	// ReasonIdle says that there is nothing to do.
 	ReasonIdle = "Idle"
@@ -21,16 +21,16 @@ const (
 	ReasonHeld = "Held"
 	// ReasonUpdated says that what is below has been updated.
 	ReasonUpdated = "Updated"
-	// ReasonChangedBelow says that the state of what is below is another one.
+	// ReasonChangedBelow says that the state of what is below has changed.
 	ReasonChangedBelow = "ChangedBelow"
 	// ReasonSubObjectFailed and ReasonSubObjectAborted say that a phase follows from what is below.
 	ReasonSubObjectFailed  = "SubObjectFailed"
 	ReasonSubObjectAborted = "SubObjectAborted"
-	// ReasonOperation says that an annotation is being answered.
+	// ReasonOperation says that an operation from the annotation is being processed.
 	ReasonOperation = "Operation"
 	// ReasonFlowChanged says that the object leaves the continuous flow.
 	ReasonFlowChanged = "FlowChanged"
-	// ReasonStandstill says that nothing below goes on by itself, because of what has failed there.
+	// ReasonStandstill says that nothing below continues by itself, because of what has failed there.
 	ReasonStandstill = "Standstill"
 	// ReasonExportsGone says that exported objects have vanished.
 	ReasonExportsGone = "ExportsGone"
@@ -38,12 +38,12 @@ const (
 	ReasonDeleting = "Deleting"
 	// ReasonNotDeleted says that something below could not be deleted.
 	ReasonNotDeleted = "SubObjectNotDeleted"
-	// ReasonFlowChangeRefused says that spec.flow was changed at a time at which it cannot be.
+	// ReasonFlowChangeRefused says that spec.flow was changed at a time at which it must not change.
 	ReasonFlowChangeRefused = "FlowChangeRefused"
 )
 
-// EndedByItself reports whether a completed phase of the continuous flow is the object's own: it was aborted, or could not do its part.
-// All others follow from what is below.
+// EndedByItself reports whether the object itself determined its completed phase in the continuous flow: it was aborted, or could not do
+// its part. All other phases follow from what is below.
 func EndedByItself(status *lsv1alpha1.RunStatus) bool {
 	if status.Phase != lsv1alpha1.PhaseFailed && status.Phase != lsv1alpha1.PhaseAborted {
 		return false
@@ -52,7 +52,7 @@ func EndedByItself(status *lsv1alpha1.RunStatus) bool {
 	return reason != ReasonSubObjectFailed && reason != ReasonSubObjectAborted
 }
 
-// ReadyReason is the reason of the condition Ready.
+// ReadyReason returns the reason of the condition Ready.
 func ReadyReason(status *lsv1alpha1.RunStatus) string {
 	i := slices.IndexFunc(status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Type == lsv1alpha1.ConditionReady })
 	if i < 0 {
@@ -61,14 +61,13 @@ func ReadyReason(status *lsv1alpha1.RunStatus) string {
 	return status.Conditions[i].Reason
 }
 
-// Asked reports whether an operation is one that the continuous flow answers.
+// Asked reports whether the continuous flow handles an operation.
 func Asked(operation lsv1alpha1.Operation) bool {
 	return operation == lsv1alpha1.OperationReconcile || operation == lsv1alpha1.OperationForceReconcile ||
 		operation == lsv1alpha1.OperationAbort
 }
 
-// SettleContinuously is the ladder of Settle for the continuous flow, in which there is no job to have a beginning and an end: the phases
-// have.
+// SettleContinuously is Settle for the continuous flow, in which phases, rather than jobs, start and end.
 func SettleContinuously(status *lsv1alpha1.RunStatus, outcome Outcome) {
 	before, at := status.Phase, metav1.NewTime(outcome.Now)
 	Settle(status, outcome)

@@ -5,11 +5,11 @@ package run
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// DeletionAnnotation tells an object that takes part in a job that the deletion of something above it was asked for. Its value is the UID
-// of the object, so that a copy of it is told nothing. It stays: a deletion cannot be taken back.
+// DeletionAnnotation informs an object that takes part in a job that the deletion of something above it was requested. Its value is the
+// UID of the object, so that it has no effect on a copy. It stays: a deletion cannot be reverted.
 const DeletionAnnotation = "espalier.dev/deletion-asked"
 
-// DeletionAsked reports whether the deletion of an object was asked for, or of one above it. A job that only waits is ended by that.
+// DeletionAsked reports whether the deletion of an object, or of one above it, was requested. That ends a job that only waits.
 func DeletionAsked(object metav1.Object) bool {
 	told := object.GetAnnotations()[DeletionAnnotation]
 	return !object.GetDeletionTimestamp().IsZero() || told != "" && told == string(object.GetUID())

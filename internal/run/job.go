@@ -9,14 +9,14 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Job is the identity of the job an object takes part in: a fact for decisions.
+// Job is the identity of the job that an object takes part in: a fact for decisions.
 type Job struct {
 	// ID is the current job, empty if there never was one.
 	ID string
 	// FinishedID is the job that finished last.
 	FinishedID string
-	// RequestedID is the job that was last adopted from a grant. It differs from ID once a job began in another way:
-	// passed by a parent, by a deletion, or on time.
+	// RequestedID is the job that was last adopted from a grant. It differs from ID once a job has started in another way: passed by a
+	// parent, by a deletion, or on schedule.
 	RequestedID string
 }
 
@@ -36,7 +36,7 @@ const grantSeparator = "/"
 // FormatGrant returns the value of the grant annotation.
 func FormatGrant(jobID, uid string) string { return jobID + grantSeparator + uid }
 
-// ParseGrant returns the job ID of a grant that was made for the object with this UID, else nothing.
+// ParseGrant returns the job ID of a grant for the object with this UID, otherwise an empty string.
 func ParseGrant(value, uid string) (jobID string) {
 	jobID, owner, found := strings.Cut(value, grantSeparator)
 	if !found || owner != uid {
@@ -45,27 +45,27 @@ func ParseGrant(value, uid string) (jobID string) {
 	return jobID
 }
 
-// Request is what the metadata of a root asks for.
+// Request is what the metadata of a root requests.
 type Request struct {
-	// Asked is set while the operation annotation asks for a job.
+	// Asked is set while the operation annotation requests a job.
 	Asked bool
-	// GrantedID is the job of the grant, empty if there is none for this very object.
+	// GrantedID is the job of the grant, empty if there is none for this object.
 	GrantedID string
 }
 
-// Opening is the write by which a job comes closer to its beginning.
+// Opening is the next write on the way to the start of a job.
 type Opening int
 
 const (
-	// OpenNot: nothing is asked for, or a job runs and the request is kept until it has finished.
+	// OpenNot means that nothing is requested, or that a job runs and the request is kept until it has finished.
 	OpenNot Opening = iota
-	// OpenByGrant: replace the request by a grant with a new ID.
+	// OpenByGrant replaces the request by a grant with a new ID.
 	OpenByGrant
-	// OpenByAdoption: make the granted ID the current job.
+	// OpenByAdoption makes the granted ID the current job.
 	OpenByAdoption
 )
 
-// Open decides by which write a requested job begins.
+// Open decides which write starts a requested job.
 func (j Job) Open(r Request) Opening {
 	switch {
 	case j.Running():

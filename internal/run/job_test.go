@@ -55,7 +55,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// One request, followed through all interleavings of its two writes with repetitions, gives one job.
+// One request, followed through all interleavings of its two writes with repetitions, starts one job.
 func TestOneRequestOneJob(t *testing.T) {
 	status, request := lsv1alpha1.RunStatus{}, run.Request{Asked: true}
 	started := 0

@@ -15,30 +15,30 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// Outcome is how one step of a run went.
+// Outcome is the result of one step of a run.
 type Outcome struct {
-	// Next and Why are what the decision said; Next is empty if the phase stays.
+	// Next and Why are those of the decision; Next is empty if the phase stays.
 	Next lsv1alpha1.Phase
 	Why  decision.Reason
-	// Err is what prevented the step, nil if it went well.
+	// Err is what prevented the step, nil if nothing did.
 	Err error
 	// Deleting is set in the deletion flow.
 	Deleting bool
 	Now      time.Time
 }
 
-// Settle is the ladder from the outcome of a step to what the status shows:
+// Settle derives what the status shows from the outcome of a step:
 //
 //	went well        the next phase; the last error is over
-//	waiting          the phase stays; what is waited for stands in the conditions, not in the last error
+//	waiting          the phase stays; what is waited for is in the conditions, not in the last error
 //	retryable error  the phase stays and is repeated; the last error says why
 //	terminal error   Failed, or DeleteFailed in the deletion flow; the job is finished
 //
-// A final phase finishes the job in the same status, and so in the same write. The conditions speak of
-// status.observedGeneration, which the kind sets when it takes a spec into account.
+// A final phase finishes the job in the same status, and so in the same write. The conditions refer to status.observedGeneration, which
+// the kind sets when it takes a spec into account.
 //
-// An object that is at rest stays as it is: a pass that begins nothing has nothing to add to the end of the last run,
-// and gives no status to an object that never ran. Only what Announce has written is taken back if nothing came of it.
+// An object at rest stays as it is: a pass that starts nothing adds nothing to the end of the last run, and gives no status to an object
+// that never ran. It only withdraws what Announce has written if nothing came of that.
 func Settle(status *lsv1alpha1.RunStatus, o Outcome) {
 	if atRest(status, o) {
 		withdraw(status, o)
@@ -58,8 +58,7 @@ func Settle(status *lsv1alpha1.RunStatus, o Outcome) {
 	}
 }
 
-// notBegun reports whether the phase still is the end of the job before: a new one was handed down, and this step has not
-// begun it.
+// notBegun reports whether the phase is still the end of the previous job: a new one was passed down, and this step has not started it.
 func notBegun(status *lsv1alpha1.RunStatus, o Outcome) bool {
 	return status.Phase.IsFinal() && !status.IsFinished() && o.Next == "" && (o.Err == nil || failure.KindOf(o.Err) != failure.Terminal)
 }
@@ -75,8 +74,8 @@ func atRest(status *lsv1alpha1.RunStatus, o Outcome) bool {
 	}
 }
 
-// Begin makes id the current job and forgets what the status says of the one before. A job that was handed down keeps
-// the time at which that happened.
+// Begin makes id the current job and clears what the status says about the previous one. A job that was passed down keeps the time at
+// which that happened.
 func Begin(status *lsv1alpha1.RunStatus, id string, first lsv1alpha1.Phase, now time.Time) {
 	at := metav1.NewTime(now)
 	trigger := &at
@@ -89,7 +88,7 @@ func Begin(status *lsv1alpha1.RunStatus, id string, first lsv1alpha1.Phase, now 
 	status.TransitionTimes = &lsv1alpha1.TransitionTimes{TriggerTime: trigger, InitTime: &at}
 }
 
-// Adopt begins the job that a grant carries, and remembers that this grant is used up.
+// Adopt starts the job that a grant carries, and records that this grant is used up.
 func Adopt(status *lsv1alpha1.RunStatus, granted string, first lsv1alpha1.Phase, now time.Time) {
 	Begin(status, granted, first, now)
 	status.JobIDRequested = granted
@@ -115,8 +114,8 @@ func nextPhase(phase lsv1alpha1.Phase, o Outcome) lsv1alpha1.Phase {
 	}
 }
 
-// problem is what the last error shall say, nil if all is well. A decision that ends a run as failed is a problem too:
-// its reason says why.
+// problem returns the last error to report, nil if there is none. A decision that ends a run as failed is a problem too: its reason says
+// why.
 func problem(phase lsv1alpha1.Phase, o Outcome) *lsv1alpha1.Error {
 	if o.Err == nil {
 		if phase != lsv1alpha1.PhaseFailed && phase != lsv1alpha1.PhaseDeleteFailed {
@@ -135,11 +134,11 @@ func problem(phase lsv1alpha1.Phase, o Outcome) *lsv1alpha1.Error {
 	return e
 }
 
-// defaultOperation stands where the code that failed did not say what it attempted.
+// defaultOperation is used if the code that failed did not say what it attempted.
 const defaultOperation = "Reconcile"
 
-// sinceFirst keeps the time at which an error occurred first for as long as errors of the same sort follow each other.
-// The message does not count: it often holds a port or a request ID.
+// sinceFirst keeps the time at which an error first occurred while errors of the same sort follow each other. The message does not count:
+// it often contains a port or a request ID.
 func sinceFirst(before, now *lsv1alpha1.Error, at metav1.Time) *lsv1alpha1.Error {
 	if now == nil {
 		return nil

@@ -39,7 +39,7 @@ func running(phase lsv1alpha1.Phase) lsv1alpha1.RunStatus {
 	return status
 }
 
-// The ladder, rung by rung, in both flows.
+// This tests every outcome in both flows.
 func TestSettleLadder(t *testing.T) {
 	for name, c := range map[string]struct {
 		from     lsv1alpha1.Phase
@@ -137,7 +137,7 @@ func TestWaitingSaysForWhatInTheConditions(t *testing.T) {
 	}
 }
 
-// Users know some reasons of errors from before; conditions have a form of their own for them.
+// Users know some established reasons of errors; conditions use a different form of them.
 func TestReasonsOfConditionsBeginWithACapital(t *testing.T) {
 	status := running(lsv1alpha1.PhaseInit)
 	run.Settle(&status, run.Outcome{Err: failure.NewRetryable(failure.Details{Reason: "installRelease"}, errors.New("no")), Now: now})
@@ -264,7 +264,7 @@ func TestBeginForgetsTheJobBefore(t *testing.T) {
 	}
 }
 
-// A job that was handed down is not finished by a step that has not begun it, though the phase is that of the last end.
+// A job that was passed down is not finished by a step that has not started it, although the phase is still final from the previous job.
 func TestAJobThatHasNotBegunIsNotFinished(t *testing.T) {
 	for name, o := range map[string]run.Outcome{
 		"a pass that does something else": {Why: decision.Reason{Code: "Elsewhere"}},
@@ -296,7 +296,7 @@ func standing(status *lsv1alpha1.RunStatus) map[lsv1alpha1.ConditionType]string 
 	return told
 }
 
-// Between a request and the end of the job that it leads to nobody finds the end of the job before.
+// Between a request and the end of the requested job, no client sees the end of the previous job.
 func TestJOB11_ARequestTakesBackTheEndOfTheJobBefore(t *testing.T) {
 	for phase, end := range map[lsv1alpha1.Phase]map[lsv1alpha1.ConditionType]string{
 		lsv1alpha1.PhaseSucceeded: {"Ready": "True Succeeded", "Older": "True "},

@@ -15,24 +15,24 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// specMarkLength is long enough that no two specs are taken for each other.
+// specMarkLength is long enough that marks of different specs do not collide.
 const specMarkLength = 40
 
-// SpecMark is what a status remembers of the spec of a generation. Another object or another generation has another one, so
-// that a mark which was not renewed with the generation is never mistaken for the present one.
+// SpecMark returns what a status records of the spec of a generation. It differs for each object and generation, so that a mark which was
+// not renewed with the generation is never mistaken for the current one.
 func SpecMark(uid types.UID, generation int64, spec any) string {
 	text, err := json.Marshal(spec)
 	if err == nil {
 		text, err = canonical(text)
 	}
 	if err != nil {
-		return "" // What cannot be read counts as unknown.
+		return "" // An unreadable spec counts as unknown.
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%s", uid, generation, text))
 	return hex.EncodeToString(sum[:])[:specMarkLength]
 }
 
-// canonical writes JSON with sorted keys, however it was written.
+// canonical returns JSON with sorted keys, however the input was written.
 func canonical(text []byte) ([]byte, error) {
 	var value any
 	if err := json.Unmarshal(text, &value); err != nil {
@@ -41,7 +41,7 @@ func canonical(text []byte) ([]byte, error) {
 	return json.Marshal(value)
 }
 
-// Observe has a status at rest speak of a generation that differs from the one before in nothing that it speaks of.
+// Observe makes a status at rest refer to a new generation that does not differ in anything that the status reports.
 func Observe(status *lsv1alpha1.RunStatus, generation int64, mark string) {
 	conditions := make([]lsv1alpha1.Condition, len(status.Conditions))
 	for i, c := range status.Conditions {
@@ -56,22 +56,22 @@ func Observe(status *lsv1alpha1.RunStatus, generation int64, mark string) {
 	status.ObservedGeneration, status.ObservedSpec = generation, mark
 }
 
-// RememberSpec adds to a status of before it remembered the spec what it would remember. That is known as long as the status speaks of the
-// present generation; after the next change nobody could tell whether nothing but the flow is another one.
+// RememberSpec adds the spec to a status that does not record it yet. The spec is known while the status refers to the current generation;
+// after the next change, it could not be determined whether only the flow has changed.
 func RememberSpec(status *lsv1alpha1.RunStatus, generation int64, mark func(generation int64) string) {
 	if status.ObservedSpec == "" && status.Phase.IsCompleted() && status.IsFinished() && status.ObservedGeneration == generation {
 		status.ObservedSpec = mark(generation)
 	}
 }
 
-// Bounds of the safety net under the events that end a wait.
+// These are the limits of the intervals between checks during a wait, in case no event ends it.
 const (
 	MinRecheck = time.Minute
 	MaxRecheck = 30 * time.Minute
 )
 
-// Recheck is when to look again at what has waited since a time, should no event come: after as long as it has waited
-// already, within bounds. So the intervals grow.
+// Recheck returns when to recheck what has waited since a time, in case no event arrives: after as long as it has waited already, within
+// limits. So the intervals grow.
 func Recheck(since, now time.Time) time.Duration {
 	if since.IsZero() {
 		return MinRecheck

@@ -50,7 +50,7 @@ func TestCON16_AStatusSpeaksOfAnotherGenerationOfTheSameSpec(t *testing.T) {
 	}
 }
 
-// The safety net under events is looked at in growing intervals.
+// Rechecks occur at growing intervals.
 func TestJOB24_RechecksGrow(t *testing.T) {
 	begun := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	now, last := begun, time.Duration(0)

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schedule computes when something that happens again and again happens next: after an interval, or at the times
-// of a cron schedule.
+// Package schedule computes the next time of a recurring event: after an interval, or according to a cron schedule.
 package schedule
 
 import (
@@ -14,7 +13,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Plan says at which times something happens. If both are set, the cron schedule counts.
+// Plan determines the times at which something happens. If both fields are set, the cron schedule counts.
 type Plan struct {
 	Cron  lsv1alpha1.CronSpec
 	Every *lsv1alpha1.Duration
@@ -22,7 +21,7 @@ type Plan struct {
 	Default time.Duration
 }
 
-// parser reads five fields, or words like @daily.
+// parser accepts five fields, or words like @daily.
 var parser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
 
 // Next returns the first time after last. It returns false if there is none: the interval is "none".
@@ -30,7 +29,7 @@ func (p Plan) Next(last time.Time) (time.Time, bool, error) {
 	if p.Cron != "" {
 		times, err := parser.Parse(string(p.Cron))
 		if err != nil {
-			return time.Time{}, false, fmt.Errorf("invalid cron schedule %q: %w; write five fields, for example \"0 3 * * *\"", p.Cron, err)
+			return time.Time{}, false, fmt.Errorf("invalid cron schedule %q: %w; use five fields, for example \"0 3 * * *\"", p.Cron, err)
 		}
 		next := times.Next(last)
 		return next, !next.IsZero(), nil

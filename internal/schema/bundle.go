@@ -17,11 +17,11 @@ import (
 
 // document is one schema of a bundle, decoded and rewritten.
 type document struct {
-	// name is what people call it; empty for the schema that everything began with.
+	// name is its name for people; empty for the main schema.
 	name string
-	// address is under which the compiler knows it.
+	// address is its address for the compiler.
 	address string
-	// text is the digest of the text that it was made from.
+	// text is the digest of its text.
 	text digest
 	// reference and from say how it was found.
 	reference Reference
@@ -31,15 +31,15 @@ type document struct {
 	draft draft
 	// refersTo are the identities of other documents.
 	refersTo []string
-	// references are all objects with a $ref in it.
+	// references are all objects in it with a $ref.
 	references []pointer
-	// moved says that a part of it has an identifier of its own, against which its references are resolved.
+	// moved reports whether a part of it has its own identifier, against which the references in that part are resolved.
 	moved bool
 }
 
 type digest [sha256.Size]byte
 
-// pointer is an object with a $ref, and where that leads.
+// pointer is an object with a $ref, and its destination.
 type pointer struct {
 	identity string
 	fragment string
@@ -50,7 +50,7 @@ type bundle struct {
 	limits    Limits
 	draft     draft
 	documents map[string]*document
-	// order lists the identities in the order in which they were found. The first is the schema itself.
+	// order lists the identities in the order of their discovery. The first one is the main schema.
 	order []string
 	bytes int
 	nodes int
@@ -87,14 +87,14 @@ func collect(text []byte, sources *Sources, limits Limits) (*bundle, error) {
 	return b, b.checkReferences()
 }
 
-// waiting is a document that has been found and not yet read.
+// waiting is a document that has been found but not decoded.
 type waiting struct {
 	identity string
 	document *document
 	found    found
 }
 
-// reserve gives a document its address before it is read, so that references to it can be written.
+// reserve assigns an address to a document before it is decoded, so that references to it can be written.
 func (b *bundle) reserve(identity string, reference Reference, from string) *document {
 	result := &document{address: fmt.Sprintf("%s%d", addressPrefix, len(b.order)), reference: reference, from: from}
 	if identity != rootIdentity {
@@ -105,7 +105,7 @@ func (b *bundle) reserve(identity string, reference Reference, from string) *doc
 	return result
 }
 
-// add decodes a document and returns those that it refers to and that are new.
+// add decodes a document and returns the new documents that it refers to.
 func (b *bundle) add(w waiting) ([]waiting, error) {
 	root, err := b.decode(w.found.text)
 	if err != nil {
@@ -134,7 +134,7 @@ func (b *bundle) decode(text []byte) (any, error) {
 		return nil, invalid("it is not JSON: %s", jsonFault(err))
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, invalid("it is not JSON: there is text behind the end of the value")
+		return nil, invalid("it is not JSON: unexpected text after the value")
 	}
 	switch root.(type) {
 	case map[string]any, bool:
@@ -151,7 +151,7 @@ func jsonFault(err error) string {
 	return err.Error()
 }
 
-// inDocument names the document that a fault lies in.
+// inDocument names the document that contains a fault.
 func inDocument(name string, err error) error {
 	var fault *invalidError
 	if name == "" || !errors.As(err, &fault) {
@@ -160,7 +160,7 @@ func inDocument(name string, err error) error {
 	return invalid("%s: %s", name, fault.message)
 }
 
-// checkCycles makes sure that no document refers to itself through others.
+// checkCycles ensures that no document refers to itself through others.
 func (b *bundle) checkCycles() error {
 	nodes := make([]graph.Node, 0, len(b.order))
 	for _, identity := range b.order[1:] {
@@ -172,19 +172,19 @@ func (b *bundle) checkCycles() error {
 	}
 	if cycle := g.Cycle(); cycle != nil {
 		return invalid(
-			"references lead back to where they came from: %v. Within one schema, refer to a part of it with #/...",
+			"references form a cycle: %v. Within one schema, refer to a part of it with #/...",
 			&graph.CycleError{Cycle: cycle},
 		)
 	}
 	return nil
 }
 
-// maxLooseReferences bounds the references that checkReferences cannot follow, and those to places that the compiler
-// finds only by looking at the whole document again.
+// maxLooseReferences bounds the references that checkReferences cannot follow, and those to places for which the compiler
+// must search the whole document again.
 const maxLooseReferences = 100
 
-// checkReferences makes sure that every reference leads to something other than a reference within a few hops: the
-// validator follows such chains without counting steps.
+// checkReferences ensures that every reference leads to something other than a reference within a few hops: the validator
+// follows such chains without counting steps.
 func (b *bundle) checkReferences() error {
 	loose := map[pointer]bool{}
 	for _, identity := range b.order {
@@ -210,7 +210,7 @@ func (b *bundle) checkReferences() error {
 	return nil
 }
 
-// follow returns whether the end of a chain of references could be found, and its length.
+// follow reports whether the end of a chain of references could be found, and returns its length.
 func (b *bundle) follow(p pointer) (ends bool, hops int) {
 	for hops = 1; hops <= b.limits.ReferenceHops; hops++ {
 		target := b.documents[p.identity]
@@ -233,7 +233,7 @@ func (b *bundle) follow(p pointer) (ends bool, hops int) {
 	return true, hops
 }
 
-// pointerOf reads a $ref that has been rewritten already.
+// pointerOf parses a $ref that has been rewritten already.
 func (b *bundle) pointerOf(identity, ref string) (pointer, bool) {
 	address, fragment, _ := cutFragment(ref)
 	if address == "" {

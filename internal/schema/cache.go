@@ -11,17 +11,17 @@ import (
 	"slices"
 )
 
-// DefaultCacheBytes is a size for the cache of a process that serves some hundred blueprints.
+// DefaultCacheBytes is a cache size for a process that serves some hundred blueprints.
 const DefaultCacheBytes = 4 << 20
 
-// entryOverhead is added to the text of a schema for what every entry needs.
+// entryOverhead is added to the text of a schema for the overhead of every entry.
 const entryOverhead = 512
 
-// maxVariants is how many entries may have the same key.
+// maxVariants is the maximum number of entries with the same key.
 const maxVariants = 16
 
-// cache keeps compiled schemas by their content: the text of the schema and of everything that it refers to. Its size is
-// that of the texts. The least recently used entry goes first. It is not safe for concurrent use.
+// cache caches compiled schemas by content: the text of the schema and of everything that it refers to. Its size is that of
+// the texts. The least recently used entry is evicted first. It is not safe for concurrent use.
 type cache struct {
 	limit, bytes int
 	// entries have equal keys and differ in the files and resources that they refer to.
@@ -36,7 +36,7 @@ type entry struct {
 	schema    *Schema
 }
 
-// remembered is a document by which an entry is recognised.
+// remembered is a document that identifies an entry.
 type remembered struct {
 	identity, from string
 	reference      Reference
@@ -47,7 +47,7 @@ func newCache(limit int) *cache {
 	return &cache{limit: limit, entries: map[digest][]*list.Element{}, recent: list.New()}
 }
 
-// keyOf covers what can be hashed without knowing what a schema refers to. Files and resources are compared later.
+// keyOf covers what can be hashed without knowing the references of a schema. Files and resources are compared later.
 func keyOf(text []byte, sources *Sources) digest {
 	hash := sha256.New()
 	write := func(part []byte) {
@@ -65,7 +65,7 @@ func keyOf(text []byte, sources *Sources) digest {
 	return digest(hash.Sum(nil))
 }
 
-// candidates returns the entries under a key, the most recent first.
+// candidates returns the entries under a key, most recent first.
 func (c *cache) candidates(key digest) []*entry {
 	var result []*entry
 	for _, element := range slices.Backward(c.entries[key]) {
@@ -107,8 +107,8 @@ func (c *cache) remove(element *list.Element) {
 	c.entries[e.key] = left
 }
 
-// matches reports whether all documents of an entry still have the text that it was made from. It reads them in the order
-// in which they were found, because a component says where further ones lie.
+// matches reports whether all documents of an entry still have the same text. It reads them in the order of their discovery,
+// because a component determines where further ones are.
 func (e *entry) matches(sources *Sources, limit int) bool {
 	origins := map[string]origin{rootIdentity: sources.origin()}
 	for _, document := range e.documents {

@@ -49,7 +49,7 @@ func TestEqualContentIsCompiledOnce(t *testing.T) {
 		same         bool
 	}{
 		"the same":                             {`{"type":"string"}`, schema.Sources{}, schema.Sources{}, true},
-		"files that nobody refers to":          {`{"type":"string"}`, file("a", `{}`), file("b", `{}`), true},
+		"files without a reference to them":    {`{"type":"string"}`, file("a", `{}`), file("b", `{}`), true},
 		"another draft":                        {`{"type":"string"}`, schema.Sources{}, schema.Sources{Draft: "http://json-schema.org/draft-07/schema#"}, false},
 		"equal local types":                    {`{"$ref":"local://a"}`, local(`{}`), local(`{}`), true},
 		"different local types":                {`{"$ref":"local://a"}`, local(`{}`), local(`true`), false},
@@ -142,7 +142,7 @@ func TestConcurrentUse(t *testing.T) {
 	all.Wait()
 }
 
-// twenty schemas of the size that people write, as the imports of one installation.
+// twenty returns schemas of realistic size, as the imports of one installation.
 func twenty() (texts []string, values []any) {
 	for i := range 20 {
 		texts = append(texts, fmt.Sprintf(`{"type":"object","title":"%d","required":["name","replicas"],"properties":{

@@ -18,7 +18,8 @@ type compiled struct {
 }
 
 func compile(b *bundle) (result *compiled, err error) {
-	// The compiler panics on some schemas that it thinks impossible. That is a fault of the schema, not of the process.
+	// The compiler panics on some schemas that it considers impossible. That is a fault of the schema and must not crash the
+	// process.
 	defer func() {
 		if cause := recover(); cause != nil {
 			result, err = nil, invalid("it confuses the compiler")
@@ -45,7 +46,7 @@ func compile(b *bundle) (result *compiled, err error) {
 	return result, nil
 }
 
-// noLoader refuses to load anything.
+// noLoader is a loader that always fails.
 type noLoader struct{}
 
 var errNotLoaded = errors.New("not loaded")
@@ -53,11 +54,11 @@ var errNotLoaded = errors.New("not loaded")
 // Load implements jsonschema.URLLoader.
 func (noLoader) Load(string) (any, error) { return nil, errNotLoaded }
 
-// compileFault says what is wrong with a schema, in terms of the documents that people know.
+// compileFault describes a fault of a schema in terms of the documents that people know.
 func (b *bundle) compileFault(err error) error {
 	var load *jsonschema.LoadURLError
 	if errors.As(err, &load) {
-		return invalid("it refers to %q, and nothing is loaded from elsewhere: use local://, blueprint:// or cd://", b.readable(load.URL))
+		return invalid("it refers to %q, which cannot be loaded: use local://, blueprint:// or cd://", b.readable(load.URL))
 	}
 	var mismatch *jsonschema.SchemaValidationError
 	if errors.As(err, &mismatch) {
@@ -68,12 +69,12 @@ func (b *bundle) compileFault(err error) error {
 	}
 	var expression *jsonschema.InvalidRegexError
 	if errors.As(err, &expression) {
-		return invalid("%sthe regular expression %q is not one: %v", b.prefix(expression.URL), shorten(expression.Regex), expression.Err)
+		return invalid("%s%q is not a regular expression: %v", b.prefix(expression.URL), shorten(expression.Regex), expression.Err)
 	}
 	return invalid("%s", b.readable(err.Error()))
 }
 
-// prefix names the document at an address, if it is not the schema itself.
+// prefix names the document at an address, unless it is the main schema.
 func (b *bundle) prefix(address string) string {
 	address, _, _ = cutFragment(address)
 	for _, identity := range b.order {
@@ -97,14 +98,14 @@ func (b *bundle) readable(text string) string {
 	return strings.ReplaceAll(text, addressPrefix, "")
 }
 
-// validate checks a value. It returns what is wrong with it; an error says that it could not be checked.
+// validate validates a value. It returns the problems found; an error means that the value could not be validated.
 func (c *compiled) validate(value any) (problems []string, err error) {
 	c.budget.left = c.limits.Steps + c.limits.StepsPerValue*values(value)
 	defer func() {
 		switch recover().(type) {
 		case nil:
 		case exhausted:
-			err = errors.New("it takes too many steps, because the schema combines too many alternatives for a value of this size")
+			err = errors.New("too many steps, because the schema combines too many alternatives for a value of this size")
 		default:
 			err = errors.New("the schema confuses the validator")
 		}
@@ -116,7 +117,7 @@ func (c *compiled) validate(value any) (problems []string, err error) {
 	return nil, nil
 }
 
-// values counts the values of which a value consists.
+// values returns the number of values in a value.
 func values(value any) int {
 	n := 1
 	switch v := value.(type) {

@@ -11,7 +11,7 @@
 //
 // each with a #FRAGMENT that points into it. Nothing else is ever loaded, neither from a network nor from a disk. A reference inside a
 // referenced schema is relative to that schema: a cd:// reference in a resource of another component means that component. Circular
-// references are an error; a recursive schema uses a #FRAGMENT of its own.
+// references are an error; a recursive schema uses its own #FRAGMENT.
 //
 // Schemas come from strangers, and so does the data. So everything is bounded by Limits: size, depth and number of schemas, and the steps
 // that a validation may take, because a short schema can demand exponential work. Regular expressions are those of Go, which take linear

@@ -13,11 +13,11 @@ import (
 type draft struct {
 	version int
 	dialect *jsonschema.Draft
-	// uri is what the compiler knows it by.
+	// uri is its identifier for the compiler.
 	uri string
 }
 
-// drafts are known by their URI without its scheme, which people write with and without an s.
+// drafts are keyed by their URI without its scheme, because people write both http and https.
 var drafts = map[string]draft{
 	"json-schema.org/draft-04/schema":      {4, jsonschema.Draft4, "http://json-schema.org/draft-04/schema#"},
 	"json-schema.org/draft-06/schema":      {6, jsonschema.Draft6, "http://json-schema.org/draft-06/schema#"},
@@ -27,11 +27,11 @@ var drafts = map[string]draft{
 	"json-schema.org/draft/2020-12/schema": {2020, jsonschema.Draft2020, "https://json-schema.org/draft/2020-12/schema"},
 }
 
-// defaultDraft is the one that is meant by blueprints that name none.
+// defaultDraft is the draft of blueprints that name none.
 var defaultDraft = draft{2019, jsonschema.Draft2019, "https://json-schema.org/draft/2019-09/schema"}
 
-// draftFor returns the draft that a jsonSchemaVersion or $schema names. The scheme of the URI does not matter, and
-// neither does a # at its end.
+// draftFor returns the draft that a jsonSchemaVersion or $schema names. The scheme of the URI and a trailing # do not
+// matter.
 func draftFor(uri string) (draft, error) {
 	if uri == "" {
 		return defaultDraft, nil

@@ -12,11 +12,11 @@ import (
 
 // Reasons of the errors of this package. All of them are terminal.
 const (
-	// ReasonInvalidSchema says that the blueprint's schema cannot be used.
+	// ReasonInvalidSchema means that the blueprint's schema cannot be used.
 	ReasonInvalidSchema = "InvalidSchema"
-	// ReasonSchemaValidationFailed says that a value does not match its schema.
+	// ReasonSchemaValidationFailed means that a value does not match its schema.
 	ReasonSchemaValidationFailed = "SchemaValidationFailed"
-	// ReasonSchemaTooExpensive says that checking a value would take too many steps.
+	// ReasonSchemaTooExpensive means that checking a value would take too many steps.
 	ReasonSchemaTooExpensive = "SchemaTooExpensive"
 )
 
@@ -25,7 +25,7 @@ const (
 	codeConfiguration = "ERR_CONFIGURATION_PROBLEM"
 )
 
-// invalidError is a fault of a schema. Errors that are not one come from outside and keep their kind.
+// invalidError is a fault of a schema. Other errors come from outside and keep their kind.
 type invalidError struct{ message string }
 
 func (e *invalidError) Error() string { return e.message }
@@ -34,7 +34,7 @@ func invalid(format string, args ...any) error {
 	return &invalidError{message: fmt.Sprintf(format, args...)}
 }
 
-// schemaError adds whose schema it is, and makes faults of the schema terminal.
+// schemaError adds the owner of the schema, and makes faults of the schema terminal.
 func schemaError(what string, err error) error {
 	var fault *invalidError
 	if errors.As(err, &fault) {

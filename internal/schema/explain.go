@@ -15,8 +15,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// explain lists what is wrong with a value, place by place and in a stable order. It tells what the schema expects and
-// never what the value is: the value may be a secret.
+// explain lists the problems of a value, one by one and in a stable order. It says what the schema expects, never what the
+// value is: the value may be a secret.
 func explain(violation *jsonschema.ValidationError, limit int) []string {
 	var problems []string
 	gather(violation, &problems)
@@ -28,21 +28,21 @@ func explain(violation *jsonschema.ValidationError, limit int) []string {
 	return problems
 }
 
-// gather collects the causes that have no further cause, and those that need a word of their own.
+// gather collects the causes without further causes, and those that need their own description.
 func gather(violation *jsonschema.ValidationError, problems *[]string) {
 	text := describe(violation.ErrorKind)
 	if text != "" {
 		*problems = append(*problems, fmt.Sprintf("at %s: %s", place(violation.InstanceLocation), text))
 	}
 	if _, ok := violation.ErrorKind.(*kind.PropertyNames); ok {
-		return // the causes speak of the name as if it were the value
+		return // the causes describe the name as if it were the value
 	}
 	for _, cause := range violation.Causes {
 		gather(cause, problems)
 	}
 }
 
-// place writes where in the value something is, as a JSON pointer.
+// place formats the place in the value as a JSON pointer.
 func place(tokens []string) string {
 	if len(tokens) == 0 {
 		return "the top"
@@ -146,7 +146,7 @@ func describeList(violation jsonschema.ErrorKind) string {
 	case *kind.UniqueItems:
 		return fmt.Sprintf("the elements %d and %d are equal", k.Duplicates[0], k.Duplicates[1])
 	case *kind.Contains:
-		return "no element is as expected"
+		return "no element matches"
 	case *kind.MinContains:
 		return fmt.Sprintf("expected at least %d elements of a kind", k.Want)
 	case *kind.MaxContains:
@@ -172,7 +172,7 @@ func describeCombination(violation jsonschema.ErrorKind) string {
 
 const maxWords = 80
 
-// shorten cuts a text that comes from a schema or is a name.
+// shorten shortens a text that comes from a schema or is a name.
 func shorten(text string) string {
 	runes := []rune(text)
 	if len(runes) <= maxWords {

@@ -3,22 +3,22 @@
 
 package schema
 
-// Limits bound what schemas and data may cost.
+// Limits bound the costs of schemas and data.
 type Limits struct {
-	// DocumentBytes is the size of one schema; Bytes that of a schema with all that it refers to.
+	// DocumentBytes is the maximum size of one schema; Bytes that of a schema with everything that it refers to.
 	DocumentBytes, Bytes int
-	// Documents is the number of schemas that one may refer to, itself included.
+	// Documents is the maximum number of schemas that one may refer to, including itself.
 	Documents int
-	// Nodes is the number of objects and lists in all of them together, Depth how deep they may be nested.
+	// Nodes is the maximum number of objects and lists in all of them together, Depth their maximum nesting.
 	Nodes, Depth int
-	// ReferenceHops is how often a reference may lead to nothing but another reference.
+	// ReferenceHops is how often a reference may lead directly to another reference.
 	ReferenceHops int
-	// PatternBytes is the length of a regular expression.
+	// PatternBytes is the maximum length of a regular expression.
 	PatternBytes int
-	// Steps is what a validation may cost, plus StepsPerValue for each object, list or other value in the data. A step is
-	// about one schema applied to one value.
+	// Steps is the maximum cost of a validation, plus StepsPerValue for each object, list or other value in the data. A step
+	// is about one schema applied to one value.
 	Steps, StepsPerValue int
-	// Problems is how many problems an error lists.
+	// Problems is the maximum number of problems in an error.
 	Problems int
 }
 

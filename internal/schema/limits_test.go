@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/schema"
 )
 
-// repeat joins n texts, each of which may use its number.
+// repeat joins n texts, each of which may contain its number.
 func repeat(n int, format string) string {
 	parts := make([]string, n)
 	for i := range parts {
@@ -58,7 +58,7 @@ func TestLimitsOfSchemas(t *testing.T) {
 	}
 }
 
-// chain is a schema with n references one behind the other.
+// chain is a schema with a chain of n references.
 func chain(n int) string {
 	var types []string
 	for i := range n - 1 {
@@ -96,7 +96,7 @@ func TestShortSchemasCannotDemandExponentialWork(t *testing.T) {
 			limits := schema.DefaultLimits()
 			limits.Steps /= 10
 			err := schema.NewCompiler(limits, 0).Validate("x", []byte(text), schema.Sources{}, 1.0)
-			if err == nil || !strings.Contains(err.Error(), "it takes too many steps") || failure.KindOf(err) != failure.Terminal {
+			if err == nil || !strings.Contains(err.Error(), "too many steps") || failure.KindOf(err) != failure.Terminal {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -107,7 +107,7 @@ func TestDeepDataCannotDemandExponentialWork(t *testing.T) {
 	both := `{"properties":{"a":{"$ref":"#"}}}`
 	text := `{"anyOf":[` + both + `,` + both + `],"type":"object"}`
 	deep := strings.Repeat(`{"a":`, 40) + `1` + strings.Repeat(`}`, 40)
-	if got := check(t, text, schema.Sources{}, deep); !strings.Contains(got, "it takes too many steps") {
+	if got := check(t, text, schema.Sources{}, deep); !strings.Contains(got, "too many steps") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -115,7 +115,7 @@ func TestDeepDataCannotDemandExponentialWork(t *testing.T) {
 func TestExpensiveExpressionsArePaidFor(t *testing.T) {
 	text := `{"items":{"pattern":"^(([a-z]{1,20}){1,20}|x{900})*$"}}`
 	long := `"` + strings.Repeat("ab", 200_000) + `"`
-	if got := check(t, text, schema.Sources{}, `[`+long+`]`); !strings.Contains(got, "it takes too many steps") {
+	if got := check(t, text, schema.Sources{}, `[`+long+`]`); !strings.Contains(got, "too many steps") {
 		t.Errorf("got %q", got)
 	}
 	if got := check(t, text, schema.Sources{}, `["abc"]`); got != "" {
@@ -135,7 +135,7 @@ func TestLargeHonestDataIsChecked(t *testing.T) {
 	}
 }
 
-func TestManyUnusualReferencesAreRefused(t *testing.T) {
+func TestManyUnusualReferencesAreRejected(t *testing.T) {
 	for name, text := range map[string]string{
 		"unusual places":      `{"allOf":[` + repeat(101, `{"$ref":"#/types/t%d"}`) + `],"types":{` + repeat(101, `"t%d":{}`) + `}}`,
 		"anchors":             `{"allOf":[` + repeat(101, `{"$ref":"#t%d"}`) + `],"$defs":{` + repeat(101, `"t%d":{"$anchor":"t%d"}`) + `}}`,

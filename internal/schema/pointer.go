@@ -15,7 +15,7 @@ func cutFragment(ref string) (address, fragment string, found bool) {
 
 var unescapeToken = strings.NewReplacer("~1", "/", "~0", "~")
 
-// lookUp returns the part of a document that the fragment of a URI points to. It understands JSON pointers only.
+// lookUp returns the part of a document that the fragment of a URI points to. It only supports JSON pointers.
 func lookUp(root any, fragment string) (any, bool) {
 	if fragment == "" {
 		return root, true
@@ -49,7 +49,7 @@ func child(value any, token string) (any, bool) {
 	return nil, false
 }
 
-// steps is how many tokens of a pointer lead from a schema, by a keyword, to one inside it. Two means that a name or
+// steps is the number of pointer tokens from a schema, through a keyword, to a schema inside it. Two means that a name or
 // number follows the keyword.
 var steps = map[string]int{
 	"properties": 2, "patternProperties": 2, "definitions": 2, "$defs": 2, "dependentSchemas": 2, "dependencies": 2,
@@ -58,7 +58,7 @@ var steps = map[string]int{
 	"else": 1, "unevaluatedItems": 1, "unevaluatedProperties": 1, "items": 1,
 }
 
-// usualPlace reports whether a fragment points to where every draft expects a schema.
+// usualPlace reports whether a fragment points to a place where every draft expects a schema.
 func usualPlace(fragment string, in draft) bool {
 	tokens := strings.Split(strings.TrimPrefix(fragment, "/"), "/")
 	for fragment != "" && len(tokens) > 0 {

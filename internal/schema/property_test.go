@@ -16,7 +16,7 @@ import (
 
 const canary = "s3cr3t-canary"
 
-// randomSchema draws a schema with most keywords, so that most values break some of its rules.
+// randomSchema generates a schema with most keywords, so that most values violate some of its rules.
 func randomSchema(random *rand.Rand, depth int) map[string]any {
 	pick := func(options ...any) any { return options[random.IntN(len(options))] }
 	result := map[string]any{}
@@ -115,7 +115,7 @@ func TestErrorsNeverContainTheValue(t *testing.T) {
 	}
 }
 
-// verdict is what a fresh compiler says of a value: nothing, or the reason and, for a mismatch, the problems.
+// verdict is the result of a fresh compiler for a value: empty, or the reason and, for a mismatch, the problems.
 func verdict(text string, s schema.Sources, value any) (string, string) {
 	err := newCompiler().Validate("x", []byte(text), s, value)
 	if err == nil {
@@ -124,7 +124,8 @@ func verdict(text string, s schema.Sources, value any) (string, string) {
 	return failure.DetailsOf(err).Reason, err.Error()
 }
 
-// checkIndirection holds that a schema means the same whether it is given or referred to, as a type, file or resource.
+// checkIndirection checks that a schema means the same whether it is given directly or referred to, as a type, file or
+// resource.
 func checkIndirection(t *testing.T, text string, value any) {
 	t.Helper()
 	direct, message := verdict(text, schema.Sources{}, value)

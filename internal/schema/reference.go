@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// MaxReferenceLength is the number of bytes that a reference may have.
+// MaxReferenceLength is the maximum length of a reference in bytes.
 const MaxReferenceLength = 2083
 
 // Scheme is the first part of a reference.
@@ -30,11 +30,11 @@ type Reference struct {
 	// Path is a name of a local type, a path in the blueprint without leading slash, or a path through components. It is
 	// clean: no empty segments, no dots.
 	Path string
-	// Fragment points into the schema, as it was written behind the #; empty means all of it.
+	// Fragment points into the schema, as written after the #; empty means all of it.
 	Fragment string
 }
 
-// ParseReference reads the value of a $ref. It returns false if the scheme is none of those that this package resolves.
+// ParseReference parses the value of a $ref. It returns false if this package does not resolve the scheme.
 func ParseReference(text string) (Reference, bool, error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	known := Scheme(strings.ToLower(scheme))
@@ -56,7 +56,7 @@ func ParseReference(text string) (Reference, bool, error) {
 func (r Reference) check(text string) error {
 	switch {
 	case r.Path == "":
-		return fmt.Errorf("the reference %q names nothing", text)
+		return fmt.Errorf("the reference %q is empty", text)
 	case strings.ContainsAny(r.Path, "\x00?"):
 		return fmt.Errorf("the reference %q contains a character that is not allowed", text)
 	case r.Scheme == SchemeLocal && strings.Contains(r.Path, "/"):
@@ -74,7 +74,7 @@ func normalFragment(fragment string) string {
 	return fragment
 }
 
-// String returns the reference in the form in which it is written.
+// String returns the reference in its written form.
 func (r Reference) String() string {
 	text := r.Document()
 	if r.Fragment != "" {

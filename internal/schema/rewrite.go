@@ -10,27 +10,28 @@ import (
 	"strings"
 )
 
-// rewriter prepares one decoded document for the compiler: references to other documents become addresses, forms of
-// older drafts become those of newer ones, and schemas that cause further work get a step counter. It changes the
-// document in place, and never moves anything, because references point at places.
+// rewriter prepares one decoded document for the compiler: references to other documents become addresses, forms of older
+// drafts become those of newer ones, and schemas that cause further work get a step counter. It modifies the document in
+// place, and never moves anything, because references point to places.
 type rewriter struct {
 	bundle   *bundle
 	document *document
 	identity string
 	at       origin
-	// found are documents that this one refers to and that nobody did before.
+	// found are the documents first referred to by this one.
 	found []waiting
 }
 
-// role says what the value of a keyword is.
+// role is what the value of a keyword is.
 type role int
 
 const (
-	// roleSchema is a schema, or a list of them. Unknown keywords count as such, because a reference may point there.
+	// roleSchema is a schema, or a list of schemas. Values of unknown keywords count as such, because a reference may point
+	// there.
 	roleSchema role = iota
 	// roleNamed is an object whose values are schemas.
 	roleNamed
-	// roleData is no schema, whatever it looks like.
+	// roleData is not a schema, whatever it looks like.
 	roleData
 )
 
@@ -55,7 +56,7 @@ func (r *rewriter) rewriteDocument() error {
 	return r.value(r.document.root, roleSchema, 0)
 }
 
-// value rewrites whatever a keyword holds.
+// value rewrites the value of a keyword.
 func (r *rewriter) value(value any, as role, depth int) error {
 	switch v := value.(type) {
 	case map[string]any:
@@ -142,7 +143,7 @@ func isText(value any) bool {
 	return ok
 }
 
-// modernise turns the exclusive bound of draft 4, a switch beside the bound, into the bound of later drafts.
+// modernise converts the exclusive bound of draft 4, a switch beside the bound, to the bound of later drafts.
 func (r *rewriter) modernise(object map[string]any, bound, exclusive string) {
 	on, ok := object[exclusive].(bool)
 	if !ok || r.document.draft.version == 4 {
@@ -155,10 +156,10 @@ func (r *rewriter) modernise(object map[string]any, bound, exclusive string) {
 	}
 }
 
-// unknownIdentity belongs to no document: where the reference leads is known to the compiler only.
+// unknownIdentity belongs to no document: only the compiler knows where the reference leads.
 const unknownIdentity = "?"
 
-// refer rewrites a $ref to the address of the document it means, and makes sure that this document is read.
+// refer rewrites a $ref to the address of its document, and ensures that this document is read.
 func (r *rewriter) refer(object map[string]any, text string) error {
 	reference, ours, err := ParseReference(text)
 	if err != nil {
@@ -180,7 +181,7 @@ func (r *rewriter) refer(object map[string]any, text string) error {
 	return nil
 }
 
-// referWithin handles references that are not ours. Those within the document are left to the compiler, which knows
+// referWithin handles references with other schemes. Those within the document are left to the compiler, which knows
 // identifiers and anchors; it loads nothing.
 func (r *rewriter) referWithin(text string) error {
 	address, fragment, _ := cutFragment(text)
@@ -195,7 +196,7 @@ func (r *rewriter) referWithin(text string) error {
 	return nil
 }
 
-// target returns the document with an identity, and reads it if nobody has done so.
+// target returns the document with an identity, and reads it if it is new.
 func (r *rewriter) target(identity string, reference Reference) (*document, error) {
 	if known, ok := r.bundle.documents[identity]; ok {
 		return known, nil

@@ -8,20 +8,20 @@ import (
 	"sync"
 )
 
-// Compiler makes schemas ready for use and remembers them by their content. It is safe for concurrent use.
+// Compiler compiles schemas and caches them by content. It is safe for concurrent use.
 type Compiler struct {
 	limits Limits
 	mutex  sync.Mutex
 	cache  *cache
 }
 
-// NewCompiler returns a compiler that remembers schemas up to a number of bytes of their texts.
+// NewCompiler returns a compiler with a cache for up to cacheBytes bytes of schema text.
 func NewCompiler(limits Limits, cacheBytes int) *Compiler {
 	return &Compiler{limits: limits, cache: newCache(cacheBytes)}
 }
 
-// Compile returns the schema in text, which is JSON. What names the import or export that it belongs to, for example
-// `import "config"`; errors begin with it.
+// Compile compiles the schema in text, which is JSON. The argument what names the import or export that it belongs to, for
+// example `import "config"`; errors start with it.
 //
 // An invalid schema is a terminal error with ReasonInvalidSchema. Errors of a Finder keep their kind.
 func (c *Compiler) Compile(what string, text []byte, sources Sources) (*Schema, error) {
@@ -59,7 +59,7 @@ func (c *Compiler) find(key digest, sources *Sources) *Schema {
 	return nil
 }
 
-// Validate compiles a schema and checks a value against it.
+// Validate compiles a schema and validates a value with it.
 func (c *Compiler) Validate(what string, text []byte, sources Sources, value any) error {
 	compiled, err := c.Compile(what, text, sources)
 	if err != nil {
@@ -68,16 +68,16 @@ func (c *Compiler) Validate(what string, text []byte, sources Sources, value any
 	return compiled.Validate(what, value)
 }
 
-// Schema is a schema that is ready for use. It is safe for concurrent use.
+// Schema is a compiled schema. It is safe for concurrent use.
 type Schema struct {
-	// mutex protects the budget that all validations with this schema use in turn.
+	// mutex protects the budget, which all validations with this schema use in turn.
 	mutex    sync.Mutex
 	compiled *compiled
 }
 
-// Validate checks a value, which consists of what JSON decodes to. A value that does not match is a terminal error with
-// ReasonSchemaValidationFailed. It says where and what was expected, and contains nothing of the value but the names of
-// its properties.
+// Validate validates a value, which consists of what JSON decodes to. A value that does not match is a terminal error with
+// ReasonSchemaValidationFailed. The error says where and what was expected, and contains nothing of the value except the
+// names of its properties.
 func (s *Schema) Validate(what string, value any) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -75,7 +75,7 @@ func TestProblemsNamePlaceAndExpectation(t *testing.T) {
 		"texts": {`{"items":[{"minLength":3},{"maxLength":1},{"pattern":"^a+$"},{"format":"ipv4"}]}`, `["a","bb","b","c"]`,
 			`at /0: expected at least 3 characters; at /1: expected at most 1 characters; at /2: expected a text that matches "^a+$"; at /3: expected a text of format ipv4`},
 		"lists": {`{"items":[{"minItems":2},{"maxItems":0},{"uniqueItems":true},{"contains":{"type":"string"}}]}`, `[[1],[1],[1,2,1],[1]]`,
-			"at /0: expected at least 2 elements; at /1: expected at most 0 elements; at /2: the elements 0 and 2 are equal; at /3/0: expected string, found number; at /3: no element is as expected"},
+			"at /0: expected at least 2 elements; at /1: expected at most 0 elements; at /2: the elements 0 and 2 are equal; at /3/0: expected string, found number; at /3: no element matches"},
 		"additional items": {`{"items":[{"type":"string"}],"additionalItems":false}`, `["a",1,2]`, "at the top: 2 elements too many"},
 		"objects": {`{"items":[{"minProperties":2},{"maxProperties":0},{"dependentRequired":{"a":["b"]}},{"dependencies":{"a":["b"]}},{"propertyNames":{"maxLength":1}}]}`,
 			`[{},{"a":1},{"a":1},{"a":1},{"ab":1}]`,
@@ -112,7 +112,7 @@ func TestInvalidSchemas(t *testing.T) {
 	for name, c := range map[string]struct{ schema, want string }{
 		"not JSON":          {`{"type":`, "it is not JSON: unexpected EOF"},
 		"a syntax error":    {`{"type" "string"}`, "it is not JSON: invalid character '\"' after object key at byte 9"},
-		"two values":        {`{} {}`, "it is not JSON: there is text behind the end of the value"},
+		"two values":        {`{} {}`, "it is not JSON: unexpected text after the value"},
 		"a list":            {`[]`, "a schema is an object, true or false"},
 		"nothing":           {``, "it is not JSON: EOF"},
 		"an unknown type":   {`{"type":"text"}`, `at /type: expected array, found string; at /type: expected one of "array", "boolean", "integer", "null", "number", "object", "string"; at /type: none of the alternatives matches (anyOf)`},
@@ -120,9 +120,9 @@ func TestInvalidSchemas(t *testing.T) {
 		"a bad expression":  {`{"pattern":"("}`, "at /pattern: expected a text of format regex"},
 		"a bad allOf":       {`{"allOf":{},"format":"ipv4"}`, "at /allOf: expected array, found object"},
 		"unknown version":   {`{"$schema":"https://example.com/draft"}`, `the version "https://example.com/draft" of JSON Schema is unknown: use, for example, https://json-schema.org/draft/2019-09/schema, or leave it out`},
-		"a remote schema":   {`{"$ref":"https://example.com/schema.json"}`, `it refers to "https://example.com/schema.json", and nothing is loaded from elsewhere: use local://, blueprint:// or cd://`},
-		"a file":            {`{"$ref":"file:///etc/passwd"}`, `it refers to "file:///etc/passwd", and nothing is loaded from elsewhere: use local://, blueprint:// or cd://`},
-		"a relative one":    {`{"$ref":"other.json"}`, `it refers to "other.json", and nothing is loaded from elsewhere: use local://, blueprint:// or cd://`},
+		"a remote schema":   {`{"$ref":"https://example.com/schema.json"}`, `it refers to "https://example.com/schema.json", which cannot be loaded: use local://, blueprint:// or cd://`},
+		"a file":            {`{"$ref":"file:///etc/passwd"}`, `it refers to "file:///etc/passwd", which cannot be loaded: use local://, blueprint:// or cd://`},
+		"a relative one":    {`{"$ref":"other.json"}`, `it refers to "other.json", which cannot be loaded: use local://, blueprint:// or cd://`},
 		"JSON Schema's own": {`{"$ref":"http://json-schema.org/draft-07/schema#"}`, `it refers to "http://json-schema.org/draft-07/schema#": schemas of JSON Schema itself are not available`},
 		"itself":            {`{"$ref":"#"}`, `the reference to "#" leads from reference to reference without end`},
 		"in a circle":       {`{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`, `the reference to "#/$defs/a" leads from reference to reference without end`},
@@ -270,19 +270,19 @@ func TestReferencesThatFail(t *testing.T) {
 		"unknown type":                {`{"$ref":"local://nobody"}`, `local://nobody does not exist: declare "nobody" in the blueprint's localTypes`},
 		"a type by its wrong case":    {`{"$ref":"local://Port"}`, `local://Port does not exist: declare "Port" in the blueprint's localTypes`},
 		"a path in a type":            {`{"$ref":"local://port/x"}`, `a local:// reference is the name of a local type; it has no path: use # and a JSON pointer to point into the type`},
-		"no name":                     {`{"$ref":"local://"}`, `the reference "local://" names nothing`},
+		"no name":                     {`{"$ref":"local://"}`, `the reference "local://" is empty`},
 		"missing part of a type":      {`{"$ref":"local://library#/definitions/none"}`, `json-pointer in "local://library#/definitions/none" not found`},
 		"unknown file":                {`{"$ref":"blueprint://none.json"}`, `blueprint://none.json does not exist: the blueprint has no file "none.json"`},
 		"out of the blueprint":        {`{"$ref":"blueprint://../../etc/passwd"}`, `blueprint://etc/passwd does not exist: the blueprint has no file "etc/passwd"`},
 		"a directory":                 {`{"$ref":"blueprint://schemas"}`, `blueprint://schemas cannot be read: is "schemas" a file?`},
-		"nothing at all":              {`{"$ref":"blueprint:///"}`, `the reference "blueprint:///" names nothing`},
+		"nothing at all":              {`{"$ref":"blueprint:///"}`, `the reference "blueprint:///" is empty`},
 		"a bad escape":                {`{"$ref":"blueprint://a%zz"}`, `the reference "blueprint://a%zz" is not a valid URI: write %25 for a percent sign`},
 		"a query":                     {`{"$ref":"cd://resources/port?x=1"}`, `the reference "cd://resources/port?x=1" contains a character that is not allowed`},
 		"a type in a component":       {`{"$ref":"cd://resources/local"}`, `cd://resources/local: local://port is not available in schemas of a component: a component has no local types`},
-		"a file in a component":       {`{"$ref":"cd://resources/file"}`, `cd://resources/file: blueprint://port.json is not available here: there is no blueprint directory`},
-		"a type that contains itself": {`{"$ref":"local://self"}`, `references lead back to where they came from: local://self depends on itself. Within one schema, refer to a part of it with #/...`},
-		"types in a circle":           {`{"$ref":"local://pong"}`, `references lead back to where they came from: dependency cycle: local://ping -> local://pong -> local://ping (each depends on the next). Within one schema, refer to a part of it with #/...`},
-		"a file that refers to its own part by its full name": {`{"$ref":"blueprint://schemas/loop.json"}`, `references lead back to where they came from: blueprint://schemas/loop.json depends on itself. Within one schema, refer to a part of it with #/...`},
+		"a file in a component":       {`{"$ref":"cd://resources/file"}`, `cd://resources/file: blueprint://port.json is not available here: no blueprint directory`},
+		"a type that contains itself": {`{"$ref":"local://self"}`, `references form a cycle: local://self depends on itself. Within one schema, refer to a part of it with #/...`},
+		"types in a circle":           {`{"$ref":"local://pong"}`, `references form a cycle: dependency cycle: local://ping -> local://pong -> local://ping (each depends on the next). Within one schema, refer to a part of it with #/...`},
+		"a file that refers to its own part by its full name": {`{"$ref":"blueprint://schemas/loop.json"}`, `references form a cycle: blueprint://schemas/loop.json depends on itself. Within one schema, refer to a part of it with #/...`},
 		"a faulty type":          {`{"properties":{"a":{"$ref":"local://broken"}}}`, `local://broken: at /type: expected array, found string; at /type: expected one of "array", "boolean", "integer", "null", "number", "object", "string"; at /type: none of the alternatives matches (anyOf)`},
 		"a type that is no JSON": {`{"$ref":"local://garbage"}`, `local://garbage: it is not JSON: unexpected EOF`},
 		"too long":               {`{"$ref":"cd://` + strings.Repeat("x", 2080) + `"}`, `the reference has 2085 characters; at most 2083 are allowed`},
@@ -296,7 +296,7 @@ func TestReferencesThatFail(t *testing.T) {
 func TestReferencesWithoutASource(t *testing.T) {
 	for ref, want := range map[string]string{
 		"local://a":        "declare \"a\" in the blueprint's localTypes",
-		"blueprint://a":    "there is no blueprint directory",
+		"blueprint://a":    "no blueprint directory",
 		"cd://resources/a": "the installation has no component descriptor",
 	} {
 		if got := check(t, `{"$ref":"`+ref+`"}`, schema.Sources{}, `1`); !strings.HasSuffix(got, want) {
@@ -399,7 +399,7 @@ func TestParseReference(t *testing.T) {
 	}
 }
 
-// TestTheBlueprintsSchemasAreNotChanged holds the texts that were given against copies.
+// TestTheBlueprintsSchemasAreNotChanged compares the given texts with copies.
 func TestTheBlueprintsSchemasAreNotChanged(t *testing.T) {
 	s := sources()
 	before := fmt.Sprintf("%s", s.LocalTypes)
@@ -421,7 +421,7 @@ func TestNoFileOfTheMachineIsEverRead(t *testing.T) {
 	}
 	for _, ref := range []string{"file://" + filepath.ToSlash(name), filepath.ToSlash(name)} {
 		got := check(t, `{"$ref":"`+ref+`"}`, sources(), `"text"`)
-		if !strings.Contains(got, "nothing is loaded from elsewhere") {
+		if !strings.Contains(got, "which cannot be loaded") {
 			t.Errorf("%s: got %q", ref, got)
 		}
 	}

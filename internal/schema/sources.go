@@ -10,21 +10,21 @@ import (
 	"io/fs"
 )
 
-// Sources is where references of a schema lead.
+// Sources are the destinations of a schema's references.
 type Sources struct {
-	// Draft is the blueprint's jsonSchemaVersion, empty for the default.
+	// Draft is the blueprint's jsonSchemaVersion; empty means the default.
 	Draft string
 	// LocalTypes are the blueprint's localTypes: JSON texts by name.
 	LocalTypes map[string][]byte
-	// Files is the blueprint's directory. Nil means that there is none.
+	// Files is the blueprint's directory; nil if there is none.
 	Files fs.FS
 	// Component identifies the component version that contains the blueprint, for example "example.com/app:1.2.0".
 	Component string
-	// Resources finds resources of that component. Nil means that there is no component.
+	// Resources finds resources of that component; nil if there is no component.
 	Resources Finder
 }
 
-// Finder returns the resource that a cd:// URI names. Its errors keep their kind: a registry that is down is retried.
+// Finder returns the resource that a cd:// URI names. Its errors keep their kind: an unreachable registry is retried.
 type Finder func(uri string) (Resource, error)
 
 // Resource is a schema in a component.
@@ -35,7 +35,7 @@ type Resource struct {
 	Resources Finder
 }
 
-// origin is where a document was found: what references in it may mean.
+// origin is where a document was found: it determines what references in it mean.
 type origin struct {
 	*Sources
 	component string
@@ -48,7 +48,7 @@ func (s *Sources) origin() origin {
 	return origin{Sources: s, component: s.Component, resources: s.Resources, inBlueprint: true}
 }
 
-// identity tells apart the documents that equal references mean in different places.
+// identity distinguishes documents to which equal references lead from different places.
 func (o origin) identity(r Reference) string {
 	if r.Scheme == SchemeComponent {
 		return o.component + " " + r.Document()
@@ -56,14 +56,14 @@ func (o origin) identity(r Reference) string {
 	return r.Document()
 }
 
-// found is the text of a schema and where it lies.
+// found is the text of a schema and its location.
 type found struct {
 	text []byte
 	at   origin
 }
 
-// read returns what a reference means at an origin. Errors that begin in a Finder keep their kind; all others are faults
-// of the schema.
+// read returns the destination of a reference at an origin. Errors of a Finder keep their kind; all others are faults of the
+// schema.
 func (o origin) read(r Reference, limit int) (found, error) {
 	switch r.Scheme {
 	case SchemeLocal:
@@ -88,7 +88,7 @@ func (o origin) readLocalType(r Reference) (found, error) {
 
 func (o origin) readFile(r Reference, limit int) (found, error) {
 	if !o.inBlueprint || o.Files == nil {
-		return found{}, invalid("%s is not available here: there is no blueprint directory", r.Document())
+		return found{}, invalid("%s is not available here: no blueprint directory", r.Document())
 	}
 	file, err := o.Files.Open(r.Path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -11,13 +11,13 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// The validator cannot be interrupted and has no limits of its own, while thirty lines of schema can make it work for
-// years: each of thirty types consists of the previous one, twice. So every schema that makes the validator look at
-// further schemas gets a format, which the validator checks before it does so, and which counts.
+// The validator cannot be interrupted and has no limits, while thirty lines of schema can make it work for years: each of
+// thirty types consists of the previous one, twice. So every schema that makes the validator process further schemas gets a
+// format, which the validator checks first, and which counts.
 //
 // Invariant: what a schema causes directly is paid for before it happens. Schemas that cause nothing need no counter.
 
-// weight says how many schemas one schema makes the validator look at.
+// weight is how many schemas one schema makes the validator process.
 type weight struct {
 	// once is for the value itself, each for every property or element of it.
 	once, each int
@@ -73,7 +73,7 @@ func count(object map[string]any, keywords ...string) int {
 // budget is what a validation may still spend. It is reset before each validation.
 type budget struct{ left int }
 
-// exhausted leaves the validator, which has no other way out.
+// exhausted is panicked to leave the validator, which has no other exit.
 type exhausted struct{}
 
 func (b *budget) spend(steps int) {
@@ -104,7 +104,7 @@ func size(value any) int {
 type expression struct {
 	*regexp.Regexp
 	budget *budget
-	// cost is how many steps a match takes for each kilobyte of text.
+	// cost is the number of steps of a match per kilobyte of text.
 	cost int
 }
 
@@ -114,7 +114,7 @@ func (e *expression) MatchString(text string) bool {
 	return e.Regexp.MatchString(text)
 }
 
-// expressions returns a regexp engine whose expressions are short and pay for their matches.
+// expressions returns a regexp engine that limits the length of expressions and makes them pay for their matches.
 func (b *budget) expressions(limit int) jsonschema.RegexpEngine {
 	return func(pattern string) (jsonschema.Regexp, error) {
 		if len(pattern) > limit {
@@ -129,7 +129,7 @@ func (b *budget) expressions(limit int) jsonschema.RegexpEngine {
 	}
 }
 
-// costOf is the number of instructions of a regular expression: in the worst case all of them are tried for each
+// costOf returns the number of instructions of a regular expression: in the worst case all of them are tried for each
 // character, and a hundred of those take about as long as a step.
 func costOf(pattern string) (int, error) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)

@@ -38,7 +38,7 @@ func TestHoldersAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-// What a process that did all of the work found in the annotation, and left there, counts no longer.
+// An annotation that a process doing all of the work found and kept is no longer valid.
 func TestAnAnnotationCountsOnlyWithItsHolder(t *testing.T) {
 	_, annotation := shard.Holders{oneOfTwo: holder("a", 1)}.Write()
 	for _, other := range []string{"", "pod-1_3f6a", "shards"} {
@@ -89,7 +89,7 @@ func TestTakingAndLettingGo(t *testing.T) {
 	}
 }
 
-// Whoever waits for several has to wait as long as each of them demands.
+// Waiting for several holders takes as long as each of them requires.
 func TestThoseWhoAreWaitedForTogether(t *testing.T) {
 	patient := holder("a", 1)
 	patient.Seconds = 60

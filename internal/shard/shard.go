@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// Most is the greatest number of shards.
+// Most is the maximum number of shards.
 const Most = 100
 
-// Shard is one of several parts of the work. The zero value is all of it, as is 1/1.
+// Shard is one of several parts of the work. The zero value is all of it, like 1/1.
 type Shard struct {
 	// Number counts from 1.
 	Number int
-	// Of is how many there are.
+	// Of is the number of shards.
 	Of int
 }
 
-// Parse reads a shard such as 2/5. Empty text is all of the work.
+// Parse parses a shard such as 2/5. Empty text is all of the work.
 func Parse(text string) (Shard, error) {
 	if text == "" {
 		return Shard{}, nil
@@ -57,7 +57,7 @@ func (s *Shard) UnmarshalText(text []byte) error {
 	return err
 }
 
-// IsAll reports whether there is but one shard.
+// IsAll reports whether there is only one shard.
 func (s Shard) IsAll() bool { return s.Of < 2 }
 
 // Owns reports whether a tree belongs to the shard, by the key of its root.
@@ -87,8 +87,8 @@ func weight(hash uint64, number int) uint64 {
 // Key identifies the tree of a root.
 func Key(namespace, root string) string { return namespace + "/" + root }
 
-// Overlaps reports whether a tree may belong to both shards. Of shards of the same division it belongs to one. Of different divisions, it
-// is in the larger one where it is in the smaller one, or in a shard that only the larger one has.
+// Overlaps reports whether a tree may belong to both shards. With the same number of shards, a tree belongs to one of them. Otherwise, it
+// belongs to the same number in both divisions, or to a shard that only the larger division has.
 func (s Shard) Overlaps(other Shard) bool {
 	small, large := s.normal(), other.normal()
 	if small.Of > large.Of {

@@ -11,7 +11,7 @@ import (
 	"espalier.dev/internal/shard"
 )
 
-// roots are keys as they are in clusters: some namespaces, and names that differ by little.
+// roots returns realistic keys: some namespaces, and names that differ little.
 func roots(n int) []string {
 	var all []string
 	for i := range n {
@@ -82,7 +82,7 @@ func TestShardsAreOfTheSameSize(t *testing.T) {
 	}
 }
 
-// Adding a shard moves what the new one gets, and nothing else.
+// Adding a shard moves trees to the new one only.
 func TestFewTreesMove(t *testing.T) {
 	const trees = 20000
 	for of := 1; of < 12; of++ {
@@ -104,7 +104,7 @@ func TestFewTreesMove(t *testing.T) {
 	}
 }
 
-// The owner is part of what processes of different versions have to agree on, so it never changes.
+// Processes of different versions must agree on the owner, so it never changes.
 func TestOwnersAreForever(t *testing.T) {
 	got := ""
 	for _, root := range []string{"a/b", "team-1/app", "team-1/app-2", "default/hello-world", "garden/garden", "x/", ""} {
@@ -118,7 +118,7 @@ func TestOwnersAreForever(t *testing.T) {
 	}
 }
 
-// Two shards overlap exactly if there is a tree that belongs to both.
+// Two shards overlap exactly if some tree belongs to both.
 func TestOverlaps(t *testing.T) {
 	const most = 7
 	var all []shard.Shard

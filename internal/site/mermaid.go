@@ -20,8 +20,8 @@ var (
 	lineBreak  = regexp.MustCompile(`<br ?/?>`)
 )
 
-// readMermaid reads a diagram in the part of Mermaid's language that the documentation uses: flowcharts with groups, and states. It returns
-// false if there is anything else in it.
+// readMermaid parses a diagram in the subset of Mermaid that the documentation uses: flowcharts with groups, and states. It returns false
+// for anything else.
 func readMermaid(text, title string) (diagram.Graph, bool) {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	r := &mermaid{graph: diagram.Graph{Title: title}}
@@ -40,13 +40,13 @@ func readMermaid(text, title string) (diagram.Graph, bool) {
 	return r.graph, len(r.graph.Nodes) > 0 && r.group == ""
 }
 
-// mermaid reads a diagram line by line.
+// mermaid parses a diagram line by line.
 type mermaid struct {
 	graph diagram.Graph
 	group string
 }
 
-// chart reads a line of a flowchart.
+// chart parses a line of a flowchart.
 func (r *mermaid) chart(line string) bool {
 	if match := subgraph.FindStringSubmatch(line); match != nil && r.group == "" {
 		r.node(match[1], match[1])
@@ -79,7 +79,7 @@ func (r *mermaid) chart(line string) bool {
 	}
 }
 
-// state reads a line of a diagram of states.
+// state parses a line of a state diagram.
 func (r *mermaid) state(line string) bool {
 	if strings.HasPrefix(line, "direction ") {
 		return true
@@ -101,7 +101,7 @@ func (r *mermaid) state(line string) bool {
 	return true
 }
 
-// node adds a box, or says what is in one that only had a name.
+// node adds a box, or the text of a box that so far only had a name.
 func (r *mermaid) node(id, text string) {
 	for i := range r.graph.Nodes {
 		if known := &r.graph.Nodes[i]; known.ID == id {
@@ -109,7 +109,7 @@ func (r *mermaid) node(id, text string) {
 				known.Title, known.Detail = titleOf(text)
 			}
 			if known.Parent == "" && id != r.group {
-				known.Parent = r.group // Whatever a group names lies in it.
+				known.Parent = r.group // A node named in a group is in it.
 			}
 			return
 		}
@@ -121,10 +121,10 @@ func (r *mermaid) node(id, text string) {
 	r.graph.Nodes = append(r.graph.Nodes, n)
 }
 
-// widest is how many letters of a title a box has room for.
+// widest is how many letters of a title fit into a box.
 const widest = 16
 
-// titleOf divides a text into what stands above and what stands below: at a line break, or within a long word in CamelCase.
+// titleOf splits a text into the first line and the second: at a line break, or within a long word in CamelCase.
 func titleOf(text string) (title, detail string) {
 	parts := lineBreak.Split(text, 2)
 	if len(parts) == 2 {

@@ -26,9 +26,9 @@ import (
 	"espalier.dev/internal/diagram"
 )
 
-// page is one of the site.
+// page is a page of the site.
 type page struct {
-	// source is its path in the tree, and address that in the site.
+	// source is its path in the tree, and address its path in the site.
 	source, address string
 	title, summary  string
 	body            string
@@ -41,21 +41,21 @@ type page struct {
 
 type heading struct{ ID, Text string }
 
-// link is one of a page to another file of the tree.
+// link is a link of a page to another file of the tree.
 type link struct {
-	// written is the link as it stands in the source.
+	// written is the link as written in the source.
 	written string
-	// source is what it leads to, with an anchor or without.
+	// source is its target, and anchor the optional anchor.
 	source, anchor string
 }
 
 var language = goldmark.New(
 	goldmark.WithExtensions(extension.Table, extension.Strikethrough),
 	goldmark.WithParserOptions(parser.WithAutoHeadingID()),
-	goldmark.WithRendererOptions(markup.WithUnsafe()), // All of it is ours.
+	goldmark.WithRendererOptions(markup.WithUnsafe()), // All of it is written by us.
 )
 
-// renderMarkdown makes a page of a text in Markdown.
+// renderMarkdown renders a text in Markdown to a page.
 func renderMarkdown(tree fs.FS, source string) (*page, error) {
 	content, err := fs.ReadFile(tree, source)
 	if err != nil {
@@ -90,7 +90,7 @@ func renderMarkdown(tree fs.FS, source string) (*page, error) {
 	return p, nil
 }
 
-// visit takes note of titles and links, and lets links lead to where the pages are in the site.
+// visit records titles and links, and rewrites links to the addresses in the site.
 func (p *page) visit(tree fs.FS, node ast.Node, content []byte) error {
 	switch node := node.(type) {
 	case *ast.Heading:
@@ -121,7 +121,7 @@ func (p *page) heading(node *ast.Heading, content []byte) {
 	}
 }
 
-// follow returns the address, seen from the page, of what a link leads to.
+// follow returns the address of a link's target, relative to the page.
 func (p *page) follow(tree fs.FS, written string) (string, error) {
 	parsed, err := url.Parse(written)
 	if err != nil {
@@ -150,12 +150,12 @@ func (p *page) follow(tree fs.FS, written string) (string, error) {
 	return p.toAddress(there), nil
 }
 
-// toAddress is an address of the site, seen from the page.
+// toAddress returns an address of the site, relative to the page.
 func (p *page) toAddress(to string) string {
 	return strings.Repeat("../", strings.Count(p.address, "/")) + to
 }
 
-// plain is the text of a node without its markup.
+// plain returns the text of a node without its markup.
 func plain(node ast.Node, content []byte) string {
 	var words strings.Builder
 	_ = ast.Walk(node, func(inner ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -172,7 +172,7 @@ func plain(node ast.Node, content []byte) string {
 
 var inMarkup = regexp.MustCompile(`(?:src|srcset|href)="([^"]+)"`)
 
-// embedded takes note of the pictures in markup that the source has as it is. Their paths are right, for the site has the same folders.
+// embedded records the pictures in raw markup. Their paths are right, because the site has the same folders.
 func (p *page) embedded(tree fs.FS) error {
 	for _, match := range inMarkup.FindAllStringSubmatch(p.body, -1) {
 		drawn := p.drawings[path.Join(path.Dir(p.address), match[1])] != ""
@@ -192,7 +192,7 @@ func (p *page) embedded(tree fs.FS) error {
 
 var diagramBlock = regexp.MustCompile(`(?s)<pre><code class="language-mermaid">(.*?)</code></pre>`)
 
-// draw puts pictures in the place of diagrams, with their text below. A diagram that cannot be read stays a text.
+// draw replaces diagrams by pictures, with their text below. A diagram that cannot be parsed stays text.
 func (p *page) draw(body string) string {
 	p.drawings = map[string]string{}
 	return diagramBlock.ReplaceAllStringFunc(body, func(block string) string {
@@ -211,7 +211,7 @@ func (p *page) draw(body string) string {
 	})
 }
 
-// inWords says what a diagram shows.
+// inWords describes a diagram in words.
 func inWords(g diagram.Graph) string {
 	titles := map[string]string{}
 	for _, n := range g.Nodes {
@@ -228,7 +228,7 @@ func inWords(g diagram.Graph) string {
 	return "Diagram: " + strings.Join(sentences, "; ") + "."
 }
 
-// accessible lets wide tables and code be scrolled with keys, and says what diagrams are: they stay readable text.
+// accessible makes wide tables and code scrollable with keys, and labels diagrams: they stay readable text.
 var accessible = strings.NewReplacer(
 	"<table>", `<div class="wide" role="region" aria-label="Table" tabindex="0"><table>`,
 	"</table>", "</table></div>",
@@ -243,7 +243,7 @@ type anchors struct {
 	all  []string
 }
 
-// Generate returns an ID that no heading before has.
+// Generate returns an ID that no earlier heading has.
 func (a *anchors) Generate(value []byte, _ ast.NodeKind) []byte {
 	id := slug(string(value))
 	if count := a.used[id]; count > 0 {
@@ -255,7 +255,7 @@ func (a *anchors) Generate(value []byte, _ ast.NodeKind) []byte {
 	return []byte(id)
 }
 
-// Put takes note of an ID that the source gives.
+// Put records an ID in the source.
 func (a *anchors) Put(value []byte) { a.used[string(value)]++ }
 
 var markdownLink = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
@@ -273,7 +273,7 @@ func slug(title string) string {
 	}, strings.TrimSpace(title))
 }
 
-// renderFile makes a page of a file that is no Markdown, or of a folder without a README.
+// renderFile renders a page for a file other than Markdown, or for a folder without a README.
 func renderFile(tree fs.FS, source string) (*page, error) {
 	p := &page{source: source, title: source, summary: "A file of the source: " + source}
 	there, err := address(tree, source)
@@ -289,7 +289,7 @@ func renderFile(tree fs.FS, source string) (*page, error) {
 	return p, p.list(tree)
 }
 
-// list shows what a folder contains, tests left out.
+// list lists the content of a folder, without tests.
 func (p *page) list(tree fs.FS) error {
 	entries, err := fs.ReadDir(tree, p.source)
 	if err != nil {

@@ -25,10 +25,10 @@ var layout string
 
 var pageTemplate = template.Must(template.New("page").Parse(layout))
 
-// mark is in every folder that this program has written. It removes no other.
+// mark is a file in every folder that this program has written. It removes no other folder.
 const mark = ".made-by-make-docs"
 
-// site is all pages, by their sources, and the pictures in them.
+// site contains all pages, by their sources, and the pictures in them.
 type site struct {
 	tree     fs.FS
 	sections []section
@@ -51,7 +51,7 @@ func build(root, out string) (int, error) {
 	return len(s.pages), s.write(out)
 }
 
-// render makes all pages: those that people have written, and whatever files they link to.
+// render renders all pages: those that people have written, and the files that they link to.
 func (s *site) render() error {
 	var err error
 	if s.sections, err = sections(s.tree); err != nil {
@@ -92,7 +92,7 @@ func (s *site) renderOne(source string) (*page, error) {
 	return renderFile(s.tree, source)
 }
 
-// check looks for anchors that lead nowhere, pages that nothing leads to, and two pages with one title or address.
+// check finds anchors that lead nowhere, pages that nothing links to, and two pages with the same title or address.
 func (s *site) check() error {
 	var problems []error
 	titles, addresses := map[string]string{}, map[string]string{}
@@ -115,7 +115,7 @@ func (s *site) check() error {
 	return errors.Join(append(problems, s.unreachable()...)...)
 }
 
-// fullTitle is what browsers call a page: its title, the section that it belongs to, and the name of the site.
+// fullTitle returns the title of a page in the browser: its title, its section, and the name of the site.
 func (s *site) fullTitle(p *page) string {
 	if p.source == start[0] {
 		return p.title
@@ -126,7 +126,7 @@ func (s *site) fullTitle(p *page) string {
 	return p.title + " · Espalier"
 }
 
-// kind is the section that has a page, or the folder that it is in.
+// kind returns the section of a page, or its folder.
 func (s *site) kind(p *page) string {
 	for _, each := range s.sections {
 		for _, e := range each.entries {
@@ -138,7 +138,7 @@ func (s *site) kind(p *page) string {
 	return ""
 }
 
-// unreachable are the pages that no way of links leads to from the first. The navigation is on every page.
+// unreachable returns the pages that cannot be reached by links from the first. The navigation is on every page.
 func (s *site) unreachable() []error {
 	reached := map[string]bool{}
 	queue := []string{start[0], contents}
@@ -169,7 +169,7 @@ func (s *site) unreachable() []error {
 	return problems
 }
 
-// empty makes sure that a folder has nothing in it, and removes what an earlier run has written, but nothing else.
+// empty ensures that a folder is empty. It removes only what an earlier run has written.
 func empty(out string) error {
 	if out == "" {
 		return errors.New("name the folder to write")
@@ -193,7 +193,7 @@ type item struct {
 	Current        bool
 }
 
-// view is what the template shows.
+// view is the input of the template.
 type view struct {
 	Title, Kind, Summary, Root string
 	Sections                   []struct {
@@ -232,7 +232,7 @@ func (s *site) write(out string) error {
 	return nil
 }
 
-// markdown are the pages that have a source in Markdown, which programs read more easily.
+// markdown returns the pages whose source is Markdown, which programs read more easily.
 func (s *site) markdown() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.pages)), func(source string) bool { return !strings.HasSuffix(source, ".md") })
 }
@@ -240,7 +240,7 @@ func (s *site) markdown() []string {
 func (s *site) view(p *page) view {
 	v := view{
 		Title: s.fullTitle(p), Kind: s.kind(p), Summary: shortened(p.summary), Root: p.toAddress(""), Headings: p.headings,
-		Body: template.HTML(p.body), // #nosec: made from our own pages
+		Body: template.HTML(p.body), // #nosec: generated from our own pages
 	}
 	if len(v.Headings) < 3 {
 		v.Headings = nil
@@ -262,7 +262,7 @@ func (s *site) view(p *page) view {
 	return v
 }
 
-// pageOf is the page that an entry of the navigation leads to.
+// pageOf returns the page of an entry of the navigation.
 func (s *site) pageOf(e entry) *page {
 	if to, err := target(s.tree, "README.md", e.source); err == nil {
 		return s.pages[to]
@@ -270,7 +270,7 @@ func (s *site) pageOf(e entry) *page {
 	return nil
 }
 
-// index is a list of all pages for programs that read texts, after the convention of llms.txt.
+// index returns a list of all pages for programs that read text, in the format of llms.txt.
 func (s *site) index() string {
 	var text strings.Builder
 	home := s.pages[start[0]]
@@ -301,10 +301,10 @@ func forPrograms(p *page) string {
 	return p.address
 }
 
-// longest is how long the summary of a page may be.
+// longest is the maximum length of a page's summary.
 const longest = 160
 
-// shortened is the beginning of a text, up to a word.
+// shortened returns the start of a text, up to a word.
 func shortened(text string) string {
 	if len(text) <= longest {
 		return text

@@ -39,8 +39,8 @@ func read(t *testing.T, folder string) map[string]string {
 	return files
 }
 
-// The documentation as it is becomes a site: every page has a title of its own and can be reached from the first by links, every link and
-// every anchor leads somewhere, and no page loads anything from elsewhere.
+// The documentation becomes a site: every page has its own title and can be reached by links from the first, every link and every anchor
+// leads somewhere, and no page loads anything from elsewhere.
 func TestTheDocumentationBecomesASite(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "site")
 	count, err := build(filepath.Join("..", ".."), out)
@@ -88,7 +88,7 @@ func TestTheDocumentationBecomesASite(t *testing.T) {
 	checkIndex(t, files)
 }
 
-// follow returns where the links of a page lead, and complains about those that lead nowhere.
+// follow returns the targets of a page's links, and reports those that lead nowhere.
 func follow(t *testing.T, files map[string]string, page string) []string {
 	t.Helper()
 	var found []string
@@ -118,7 +118,7 @@ func follow(t *testing.T, files map[string]string, page string) []string {
 	return found
 }
 
-// checkIndex looks at llms.txt: it lists every page that people have written, and what it lists exists.
+// checkIndex checks llms.txt: it lists every page that people have written, and all pages that it lists exist.
 func checkIndex(t *testing.T, files map[string]string) {
 	t.Helper()
 	listed := map[string]bool{"README.md": true}
@@ -142,7 +142,7 @@ func checkIndex(t *testing.T, files map[string]string) {
 	}
 }
 
-// small is the smallest tree that becomes a site.
+// small returns the smallest tree that becomes a site.
 func small(t *testing.T) string {
 	t.Helper()
 	tree := t.TempDir()
@@ -239,16 +239,16 @@ func TestDiagramsAreRead(t *testing.T) {
 
 func TestMistakesInPagesAreFound(t *testing.T) {
 	mistakes := map[string]struct{ name, text, complaint string }{
-		"a link to nothing":          {"docs/one.md", "# One\n\n[x](nothing.md)\n", "docs/one.md: link nothing.md leads to nothing"},
-		"an anchor that is none":     {"docs/one.md", "# One\n\n[x](two.md#y)\n", "docs/one.md: link two.md#y leads to a heading that docs/two.md does not have"},
-		"an anchor of its own":       {"docs/one.md", "# One\n\n[x](#y) [two](two.md)\n", "link #y leads to a heading"},
-		"a picture that is missing":  {"docs/two.md", "# Two\n\n![p](q.png)\n\n## X\n", "docs/two.md: link q.png leads to nothing"},
-		"a picture in markup":        {"README.md", "# Home\n\n<img src=\"q.png\">\n", "README.md: picture q.png leads to nothing"},
-		"a way out of the tree":      {"docs/one.md", "# One\n\n[x](../../../etc/passwd)\n", "leads out of the tree"},
-		"a page that nobody finds":   {"docs/three.md", "# Three\n", "nothing links to docs/three.md"},
-		"a page without a title":     {"docs/two.md", "## X\n", "docs/two.md has no title"},
-		"two pages with one title":   {"docs/two.md", "# Rules\n\n## X\n", "have the same title: Rules"},
-		"contents without a section": {"docs/README.md", "# Contents\n", "has no sections"},
+		"a link to nothing":           {"docs/one.md", "# One\n\n[x](nothing.md)\n", "docs/one.md: link nothing.md leads to nothing"},
+		"an anchor that is none":      {"docs/one.md", "# One\n\n[x](two.md#y)\n", "docs/one.md: link two.md#y leads to a heading that docs/two.md does not have"},
+		"an anchor of its own":        {"docs/one.md", "# One\n\n[x](#y) [two](two.md)\n", "link #y leads to a heading"},
+		"a picture that is missing":   {"docs/two.md", "# Two\n\n![p](q.png)\n\n## X\n", "docs/two.md: link q.png leads to nothing"},
+		"a picture in markup":         {"README.md", "# Home\n\n<img src=\"q.png\">\n", "README.md: picture q.png leads to nothing"},
+		"a way out of the tree":       {"docs/one.md", "# One\n\n[x](../../../etc/passwd)\n", "leads out of the tree"},
+		"a page without a link to it": {"docs/three.md", "# Three\n", "nothing links to docs/three.md"},
+		"a page without a title":      {"docs/two.md", "## X\n", "docs/two.md has no title"},
+		"two pages with one title":    {"docs/two.md", "# Rules\n\n## X\n", "have the same title: Rules"},
+		"contents without a section":  {"docs/README.md", "# Contents\n", "has no sections"},
 	}
 	for name, mistake := range mistakes {
 		t.Run(name, func(t *testing.T) {
@@ -264,7 +264,7 @@ func TestMistakesInPagesAreFound(t *testing.T) {
 	}
 }
 
-// A second run replaces the first and leaves nothing of it behind; folders of somebody else are left alone.
+// A second run replaces the first completely; other folders are left alone.
 func TestOnlyAnEarlierSiteIsReplaced(t *testing.T) {
 	tree, out := small(t), filepath.Join(t.TempDir(), "out")
 	for range 2 {

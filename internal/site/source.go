@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// start are the pages that the site has whether or not something links to them.
+// start are the pages that the site always contains.
 var start = []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"}
 
 const contents = "docs/README.md"
@@ -34,7 +34,7 @@ func written(tree fs.FS) ([]string, error) {
 	return append(pages, examples...), err
 }
 
-// address is where the page of a file or folder is in the site.
+// address returns the path of a file's or folder's page in the site.
 func address(tree fs.FS, name string) (string, error) {
 	info, err := fs.Stat(tree, name)
 	switch {
@@ -66,7 +66,7 @@ type section struct {
 type entry struct {
 	// source is the path of the page in the tree.
 	source string
-	// text is what the contents say about it.
+	// text is the description in the contents.
 	text string
 }
 
@@ -76,7 +76,7 @@ var (
 )
 
 // sections reads the navigation from the page with the contents: each heading is a section, and each row of its table has links to pages,
-// and in the other cell what they are about.
+// with their description in the other cell.
 func sections(tree fs.FS) ([]section, error) {
 	text, err := fs.ReadFile(tree, contents)
 	if err != nil {
@@ -116,7 +116,7 @@ func row(line string) []entry {
 	return entries
 }
 
-// target is the file or folder that a link of a page leads to. The README of a folder stands for the folder.
+// target returns the file or folder that a link of a page leads to. The README of a folder stands for the folder.
 func target(tree fs.FS, page, link string) (string, error) {
 	name := path.Join(path.Dir(page), link)
 	if strings.HasPrefix(name, "../") || name == ".." || path.IsAbs(link) {

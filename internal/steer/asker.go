@@ -18,12 +18,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Asker asks the controllers for something, in the name of the client's user.
+// Asker sends requests to the controllers, in the name of the client's user.
 type Asker struct {
 	Client client.WithWatch
-	// Patience is how long an operation that the controllers have not taken yet is awaited before another is asked for; 0 is not at all.
+	// Patience is how long to wait for the controllers to accept a pending operation before another one is requested; 0 means not at all.
 	Patience time.Duration
-	// Tell says what goes on meanwhile; nil if nobody listens.
+	// Tell reports progress meanwhile. Optional.
 	Tell func(format string, args ...any)
 }
 
@@ -33,20 +33,28 @@ func (a Asker) tell(format string, args ...any) {
 	}
 }
 
-// Error is a request that the API server has refused, or that did not reach it.
+// Error is a request that the API server has rejected, or that did not reach it.
 type Error struct {
 	// Attempted is a phrase such as "delete installation shop".
 	Attempted string
 	Err       error
-	// Lacks is the verb that the user lacks, if that is known to be why.
+	// Lacks is the verb that the user lacks, if that is known to be the cause.
 	Lacks string
-	// Policy says that the user has the rights it needs, and that an admission policy or a webhook refuses it all the same.
+	// Policy says that the user has the required rights, but an admission policy or a webhook denies the request.
 	Policy bool
+	// Kept says which annotations the request has set and could not remove after it had failed; empty if there are none.
+	Kept string
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("cannot %s: %v", e.Attempted, e.Err) }
+func (e *Error) Error() string {
+	text := fmt.Sprintf("cannot %s: %v", e.Attempted, e.Err)
+	if e.Kept != "" {
+		text += "; " + e.Kept
+	}
+	return text
+}
 
-// Unwrap returns what the API server has said.
+// Unwrap returns the error of the API server.
 func (e *Error) Unwrap() error { return e.Err }
 
 func failed(err error, format string, args ...any) error {
@@ -56,8 +64,8 @@ func failed(err error, format string, args ...any) error {
 	return &Error{Attempted: fmt.Sprintf(format, args...), Err: err}
 }
 
-// sameObject returns the error for an object that was deleted meanwhile, also if another one has taken its name: what somebody wants is
-// about the one that he has looked at.
+// sameObject returns the error for an object that was deleted meanwhile, even if another one has taken its name: a request applies to the
+// object that the user has seen.
 func sameObject(seen, current client.Object, resource schema.GroupResource) error {
 	if seen.GetUID() == current.GetUID() {
 		return nil
@@ -65,18 +73,18 @@ func sameObject(seen, current client.Object, resource schema.GroupResource) erro
 	return apierrors.NewNotFound(resource, seen.GetName())
 }
 
-// User is who the API server takes the user for. One that does not tell is no obstacle: its audit log knows.
+// User returns the user name that the API server sees. A server that does not return it is no obstacle: its audit log contains the name.
 func (a Asker) User(ctx context.Context) string {
 	review := &authenticationv1.SelfSubjectReview{}
 	if err := a.Client.Create(ctx, review); err != nil {
-		a.tell("warning: the API server does not say who you are, so the request carries no name: %v", err)
+		a.tell("warning: the API server does not report your user name, so the request contains none: %v", err)
 		return ""
 	}
 	return review.Status.UserInfo.Username
 }
 
-// annotate sets an annotation, or removes it if there is no value. It carries the version that the caller has looked at, and brings the
-// object to what the server has stored.
+// annotate sets an annotation, or removes it if there is no value. It sends the version that the caller has seen, and updates the object
+// to what the server has stored.
 func (a Asker) annotate(ctx context.Context, object client.Object, name string, value *string) error {
 	return a.annotateAll(ctx, object, map[string]*string{name: value})
 }

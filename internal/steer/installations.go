@@ -6,6 +6,7 @@ package steer
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/fields"
@@ -16,7 +17,7 @@ import (
 	"espalier.dev/internal/installation"
 )
 
-// NotTaken is the error for an operation that stands on an installation and keeps another one from being asked for.
+// NotTaken is the error for a pending operation on an installation that prevents another request.
 type NotTaken struct {
 	Installation string
 	Pending      lsv1alpha1.Operation
@@ -24,20 +25,20 @@ type NotTaken struct {
 
 func (e *NotTaken) Error() string {
 	return fmt.Sprintf(
-		"the controllers have not taken the operation %q that installation %s was asked for before: they do not run, or do not see this namespace",
+		"operation %q of installation %s is still pending: the controllers are not running or do not watch this namespace",
 		e.Pending,
 		e.Installation,
 	)
 }
 
-// ReadInstallation reads one as it is now.
+// ReadInstallation reads the current state of an installation.
 func (a Asker) ReadInstallation(ctx context.Context, key client.ObjectKey) (*lsv1alpha1.Installation, error) {
 	current := &lsv1alpha1.Installation{}
 	err := a.Client.Get(ctx, key, current)
 	return current, failed(err, "read installation %s", key.Name)
 }
 
-// readAgain reads an installation as it is now, after somebody else has written to it.
+// readAgain rereads an installation after another writer has changed it.
 func (a Asker) readAgain(ctx context.Context, seen *lsv1alpha1.Installation) (*lsv1alpha1.Installation, error) {
 	current, err := a.ReadInstallation(ctx, client.ObjectKeyFromObject(seen))
 	if err != nil {
@@ -46,14 +47,14 @@ func (a Asker) readAgain(ctx context.Context, seen *lsv1alpha1.Installation) (*l
 	return current, failed(sameObject(seen, current, lsv1alpha1.Resource("installations")), "read installation %s", seen.Name)
 }
 
-// Reconcile asks a root for a job. It returns the revision that carries the request, and whether the same was asked for
-// already: then both requests are one. An operation that the controllers have not taken yet is awaited, because there
-// is room for one only.
+// Reconcile requests a job of a root. It returns the revision that carries the request, and whether the same was already requested: then
+// both requests are one. It waits until the controllers have accepted another pending operation, because there is room for only one.
+// Operations that a suspension holds back are not accepted before it ends: force, which includes everything else, takes their place.
 func (a Asker) Reconcile(ctx context.Context, root *lsv1alpha1.Installation) (asked *lsv1alpha1.Installation, already bool, err error) {
-	return a.operate(ctx, root, lsv1alpha1.OperationReconcile, "ask for a job of installation "+root.Name)
+	return a.operate(ctx, root, lsv1alpha1.OperationReconcile, "request a job of installation "+root.Name)
 }
 
-// Force asks for an update of everything below a root of the continuous flow at once, in the same way.
+// Force requests an immediate update of everything below a root in the continuous flow, in the same way.
 func (a Asker) Force(ctx context.Context, root *lsv1alpha1.Installation) (asked *lsv1alpha1.Installation, already bool, err error) {
 	return a.operate(ctx, root, lsv1alpha1.OperationForceReconcile, "force an update of installation "+root.Name)
 }
@@ -66,10 +67,10 @@ func (a Asker) operate(
 ) (asked *lsv1alpha1.Installation, already bool, err error) {
 	current, value := root.DeepCopy(), string(operation)
 	for {
-		switch pending := operationOf(current); {
-		case pending == operation:
+		switch pending, held := operationOf(current), isHeldBack(current); {
+		case pending == operation, held && pending == lsv1alpha1.OperationForceReconcile:
 			return current, true, nil
-		case pending != "":
+		case pending != "" && !held:
 			if current, err = a.untilTaken(ctx, current); err != nil {
 				return nil, false, err
 			}
@@ -88,8 +89,16 @@ func (a Asker) operate(
 	}
 }
 
-// Interrupt asks for the end of the running job, or of the work in the continuous flow. A request for another job, which was
-// to come after it, makes room; dropped tells so.
+// isHeldBack reports whether the pending operation of an installation waits until a user resumes it. In the job flow, that can only be a
+// request for a job.
+func isHeldBack(root *lsv1alpha1.Installation) bool {
+	updates := []lsv1alpha1.Operation{lsv1alpha1.OperationReconcile, lsv1alpha1.OperationForceReconcile}
+	return installation.SuspensionOf(root).On && installation.FlowOf(root) == lsv1alpha1.FlowContinuous &&
+		root.DeletionTimestamp.IsZero() && slices.Contains(updates, operationOf(root))
+}
+
+// Interrupt requests the end of the running job, or of the work in the continuous flow. It replaces a pending request for another job;
+// dropped reports that.
 func (a Asker) Interrupt(ctx context.Context, root *lsv1alpha1.Installation) (dropped bool, err error) {
 	operation := lsv1alpha1.OperationInterrupt
 	if installation.FlowOf(root) == lsv1alpha1.FlowContinuous {
@@ -100,22 +109,29 @@ func (a Asker) Interrupt(ctx context.Context, root *lsv1alpha1.Installation) (dr
 	return err == nil && before == string(lsv1alpha1.OperationReconcile), err
 }
 
-// Delete asks for the deletion of a tree. The UID keeps it from hitting an installation that has taken the name since.
+// Delete requests the deletion of a tree. The UID keeps it from affecting an installation that has taken the name since.
 func (a Asker) Delete(ctx context.Context, root *lsv1alpha1.Installation, withoutUninstall bool) error {
 	if withoutUninstall {
-		mark := annotation{lsv1alpha1.DeleteWithoutUninstallAnnotation, "true"}
-		if _, err := a.set(ctx, root, mark, "mark installation "+root.Name); err != nil {
-			return err
-		}
+		return a.deleteMarked(ctx, root, lsv1alpha1.DeleteWithoutUninstallAnnotation)
 	}
+	return a.delete(ctx, root)
+}
+
+// mayDelete returns the error with which the API server would reject a deletion. It is called before anything is marked: a mark outlasts a
+// rejected deletion, and would apply to a later one.
+func (a Asker) mayDelete(ctx context.Context, root *lsv1alpha1.Installation) error {
+	return a.delete(ctx, root, client.DryRunAll)
+}
+
+func (a Asker) delete(ctx context.Context, root *lsv1alpha1.Installation, options ...client.DeleteOption) error {
 	uid := root.UID
-	err := a.Client.Delete(ctx, root.DeepCopy(), client.Preconditions{UID: &uid})
+	err := a.Client.Delete(ctx, root.DeepCopy(), append(options, client.Preconditions{UID: &uid})...)
 	return failed(err, "delete installation %s", root.Name)
 }
 
 type annotation struct{ name, value string }
 
-// set writes an annotation, whatever its value was, and returns that.
+// set writes an annotation, whatever its value was, and returns the previous value.
 func (a Asker) set(ctx context.Context, root *lsv1alpha1.Installation, mark annotation, attempted string) (before string, err error) {
 	current := root.DeepCopy()
 	for {
@@ -137,7 +153,7 @@ func operationOf(installation *lsv1alpha1.Installation) lsv1alpha1.Operation {
 	return lsv1alpha1.Operation(installation.Annotations[lsv1alpha1.OperationAnnotation])
 }
 
-// untilTaken waits until the controllers have removed the operation that stands on an installation.
+// untilTaken waits until the controllers have removed the pending operation of an installation.
 func (a Asker) untilTaken(parent context.Context, installation *lsv1alpha1.Installation) (*lsv1alpha1.Installation, error) {
 	pending := operationOf(installation)
 	notTaken := &NotTaken{Installation: installation.Name, Pending: pending}
@@ -146,7 +162,7 @@ func (a Asker) untilTaken(parent context.Context, installation *lsv1alpha1.Insta
 	}
 	ctx, cancel := context.WithTimeout(parent, a.Patience)
 	defer cancel()
-	a.tell("Waiting until the controllers have taken the operation %q of installation %s ...", string(pending), installation.Name)
+	a.tell("Waiting for the controllers to accept operation %q of installation %s ...", string(pending), installation.Name)
 	for {
 		watcher, err := a.Client.Watch(ctx, &lsv1alpha1.InstallationList{}, &client.ListOptions{
 			Namespace: installation.Namespace, FieldSelector: fields.OneTermEqualSelector("metadata.name", installation.Name),
@@ -167,8 +183,8 @@ func (a Asker) untilTaken(parent context.Context, installation *lsv1alpha1.Insta
 	}
 }
 
-// taken follows an installation until its operation is another one; nil if the watch ends before that. What was deleted before the watch
-// began is not in it, so it is read once more.
+// taken follows an installation until its operation changes; nil if the watch ends before that. The watch does not show a deletion before
+// its start, so the installation is read again.
 func (a Asker) taken(ctx context.Context, watcher watch.Interface, seen *lsv1alpha1.Installation) (*lsv1alpha1.Installation, error) {
 	pending := operationOf(seen)
 	current, err := a.readAgain(ctx, seen)

@@ -18,18 +18,18 @@ import (
 	"espalier.dev/internal/pipeline"
 )
 
-// Decision is what somebody wants to happen to a promotion.
+// Decision is a user's decision on a promotion.
 type Decision struct {
 	Action      pipelines.RequestAction
 	Environment string
-	// Revision is the one that is meant; empty is the one that is to be promoted now.
+	// Revision is the one that the decision is about; empty means the current one.
 	Revision string
 	Message  string
 	Time     time.Time
 }
 
-// Outcome is what a decision has come to. Made says that the same was decided before, and Answer what that was; otherwise Request has been
-// handed in, or was there Already.
+// Outcome is the result of a decision. Made says that the same was decided before, and Answer contains that decision; otherwise Request
+// was submitted, or existed Already.
 type Outcome struct {
 	Request pipeline.Request
 	Already bool
@@ -37,7 +37,7 @@ type Outcome struct {
 	Answer  string
 }
 
-// Occupied is the error for a request that the controllers have not answered: there is room for one for each environment.
+// Occupied is the error for an unanswered request: there is room for one per environment.
 type Occupied struct {
 	Pipeline string
 	Pending  pipeline.Request
@@ -48,20 +48,20 @@ func (e *Occupied) Error() string {
 		e.Pending.Action, e.Pending.Revision, e.Pending.Environment, e.Pipeline)
 }
 
-// tries carry decisions out in memory, or tell why they can have no effect.
+// tries execute decisions in memory, or say why they can have no effect.
 var tries = map[pipelines.RequestAction]func(*pipelines.Pipeline, pipeline.Ask) (pipeline.Answer, error){
 	pipelines.RequestApprove: pipeline.Approve, pipelines.RequestReject: pipeline.Reject,
 	pipelines.RequestPromote: pipeline.PromoteNow, pipelines.RequestRetry: pipeline.Retry,
 }
 
-// ReadPipeline reads one as it is now.
+// ReadPipeline reads the current state of a pipeline.
 func (a Asker) ReadPipeline(ctx context.Context, key client.ObjectKey) (*pipelines.Pipeline, error) {
 	current := &pipelines.Pipeline{}
 	err := a.Client.Get(ctx, key, current)
 	return current, failed(err, "read pipeline %s", key.Name)
 }
 
-// readPipelineAgain reads one as it is now, after somebody else has written to it.
+// readPipelineAgain rereads a pipeline after another writer has changed it.
 func (a Asker) readPipelineAgain(ctx context.Context, seen *pipelines.Pipeline) (*pipelines.Pipeline, error) {
 	current, err := a.ReadPipeline(ctx, client.ObjectKeyFromObject(seen))
 	if err != nil {
@@ -70,13 +70,13 @@ func (a Asker) readPipelineAgain(ctx context.Context, seen *pipelines.Pipeline) 
 	return current, failed(sameObject(seen, current, pipelines.Resource("pipelines")), "read pipeline %s", seen.Name)
 }
 
-// Decide hands in a decision, unless it was made before or can have no effect: then it is a *pipeline.Refusal. Who has not the rights to
-// decide is refused before that.
+// Decide submits a decision, unless it was made before or can have no effect: then the error is a *pipeline.Refusal. A user without the
+// right to decide is denied before that.
 func (a Asker) Decide(ctx context.Context, p *pipelines.Pipeline, d Decision) (Outcome, error) {
 	outcome := Outcome{Request: requestFor(p, d)}
 	try, known := tries[d.Action]
 	if !known {
-		return outcome, fmt.Errorf("there is no decision %q: approve, reject, promote or retry", d.Action)
+		return outcome, fmt.Errorf("unknown decision %q: use approve, reject, promote or retry", d.Action)
 	}
 	attempted := fmt.Sprintf("%s pipeline %s", d.Action, p.Name)
 	if err := a.may(ctx, p, attempted, DecisionVerb, changeVerb); err != nil {
@@ -99,21 +99,21 @@ func (a Asker) Decide(ctx context.Context, p *pipelines.Pipeline, d Decision) (O
 }
 
 const (
-	// DecisionVerb is what roles call the right to decide on promotions.
+	// DecisionVerb is the verb for the right to decide on promotions in roles.
 	DecisionVerb = "approve"
-	// changeVerb is the right to write the annotations that decisions and holds are.
+	// changeVerb is the right to write the annotations of decisions and holds.
 	changeVerb = "patch"
 )
 
-// reasons say why a right is needed, and who has it.
+// reasons say why a right is needed, and which role has it.
 var reasons = map[string]string{
 	DecisionVerb: "decisions on promotions need the right %q on pipelines.%s, which the ClusterRole espalier-approver has",
 	changeVerb:   "decisions and holds are annotations, which need the right %q on pipelines.%s; the ClusterRole espalier-approver has it",
 }
 
-// may asks whether the user has rights on a pipeline, and names the first that is missing. It is asked also where nothing would be written,
-// so that nobody is told of a success that he has no right to. The admission policy of approvals asks for the right to decide as well;
-// where it is not installed, whoever may patch a pipeline could write the annotation all the same, but not by way of us.
+// may checks whether the user has rights on a pipeline, and names the first that is missing. It also checks where nothing would be
+// written, so that no success is reported to a user without the right. The admission policy of approvals checks the right to decide as
+// well; where it is not installed, a user who may patch a pipeline can still write the annotation, but not through this package.
 func (a Asker) may(ctx context.Context, p *pipelines.Pipeline, attempted string, verbs ...string) error {
 	for _, verb := range verbs {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
@@ -132,12 +132,12 @@ func (a Asker) may(ctx context.Context, p *pipelines.Pipeline, attempted string,
 	return nil
 }
 
-// refused is the error of a write by somebody who has the rights to it.
+// refused returns the error of a write that failed although the user has the rights.
 func refused(err error, attempted string) error {
 	return &Error{Attempted: attempted, Err: err, Policy: apierrors.IsForbidden(err)}
 }
 
-// requestFor is what the user wants, for the revision and the run that are there now.
+// requestFor returns the request for a decision, with the current revision and run.
 func requestFor(p *pipelines.Pipeline, d Decision) pipeline.Request {
 	request := pipeline.Request{
 		ID: string(uuid.NewUUID()), Action: d.Action, Environment: d.Environment, Revision: d.Revision, Message: d.Message, Time: d.Time,
@@ -148,7 +148,7 @@ func requestFor(p *pipelines.Pipeline, d Decision) pipeline.Request {
 	return request
 }
 
-// handIn writes a request unless the same was handed in already, and returns the one that is there.
+// handIn writes a request unless the same was already submitted, and returns the existing one.
 func (a Asker) handIn(
 	ctx context.Context,
 	p *pipelines.Pipeline,
@@ -188,7 +188,7 @@ func pendingIn(p *pipelines.Pipeline, annotation string) (pipeline.Request, bool
 	return requests[i], true
 }
 
-// AnswerTo is the answer to a request; nil if there is none yet.
+// AnswerTo returns the answer to a request; nil if there is none yet.
 func AnswerTo(p *pipelines.Pipeline, id string) *pipelines.RequestStatus {
 	i := slices.IndexFunc(p.Status.Requests, func(r pipelines.RequestStatus) bool { return r.ID == id })
 	if i < 0 {
@@ -197,15 +197,14 @@ func AnswerTo(p *pipelines.Pipeline, id string) *pipelines.RequestStatus {
 	return &p.Status.Requests[i]
 }
 
-// HoldChange holds promotions to an environment, or to all of them if there is no name, or releases them.
+// HoldChange holds promotions to an environment, or to all environments if none is named, or releases them.
 type HoldChange struct {
 	Environment, Message string
 	Release              bool
 	Time                 time.Time
 }
 
-// isMade reports whether the change is made already, where the hold, if there is one, has the given text. A hold with another message
-// replaces it.
+// isMade reports whether the change was already made, given whether a hold exists and its text. A hold with another message replaces it.
 func (c HoldChange) isMade(text string, held bool) bool {
 	if c.Release || !held {
 		return c.Release != held
@@ -217,15 +216,15 @@ func (c HoldChange) isMade(text string, held bool) bool {
 	return len(there) == 1 && there[0].Message == c.Message
 }
 
-// UnknownEnvironment is the error for one that a pipeline does not have.
+// UnknownEnvironment is the error for an environment that a pipeline does not have.
 type UnknownEnvironment struct{ Pipeline, Environment string }
 
 func (e *UnknownEnvironment) Error() string {
 	return fmt.Sprintf("pipeline %s has no environment %s", e.Pipeline, e.Environment)
 }
 
-// Hold writes or removes a hold. It reports whether that has changed anything; a hold with another message has. Environments that do not
-// exist are refused, unless a hold of one is to be removed, and so is who may not change the pipeline.
+// Hold writes or removes a hold. It reports whether that has changed anything; a hold with another message has. It rejects environments
+// that do not exist, unless the hold of one is removed, and denies users who may not change the pipeline.
 func (a Asker) Hold(ctx context.Context, p *pipelines.Pipeline, change HoldChange) (changed bool, err error) {
 	if !change.Release && !hasEnvironment(p, change.Environment) {
 		return false, &UnknownEnvironment{Pipeline: p.Name, Environment: change.Environment}
@@ -261,12 +260,12 @@ func (a Asker) Hold(ctx context.Context, p *pipelines.Pipeline, change HoldChang
 	}
 }
 
-// hasEnvironment reports whether a pipeline has an environment; no name stands for all of them.
+// hasEnvironment reports whether a pipeline has an environment; an empty name stands for all of them.
 func hasEnvironment(p *pipelines.Pipeline, name string) bool {
 	return name == "" || slices.ContainsFunc(p.Spec.Environments, func(e pipelines.Environment) bool { return e.Name == name })
 }
 
-// SaidOfHold says what a change has come to.
+// SaidOfHold describes the result of a change.
 func SaidOfHold(change HoldChange, changed bool) string {
 	what := "all environments are"
 	if change.Environment != "" {
@@ -280,5 +279,5 @@ func SaidOfHold(change HoldChange, changed bool) string {
 	case changed:
 		return what + " held"
 	}
-	return what + " held already"
+	return what + " already held"
 }

@@ -4,6 +4,7 @@
 package steer_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -23,10 +24,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
-// patience is for controllers that are the test itself.
-const patience = 3 * time.Minute
-
-// world is a namespace with somebody who wants something there, over a connection that may fail.
+// world is a namespace with a user who sends requests, over a connection that may fail.
 type world struct {
 	*testkit.World
 	transport *faults.Transport
@@ -48,7 +46,7 @@ func newWorld(t *testing.T, plan string) *world {
 	return w
 }
 
-// installation stores one.
+// installation creates an installation.
 func (w *world) installation(change func(*testkit.InstallationBuilder)) *lsv1alpha1.Installation {
 	w.Helper()
 	builder := testkit.Installation(w.Namespace, "shop")
@@ -60,7 +58,7 @@ func (w *world) installation(change func(*testkit.InstallationBuilder)) *lsv1alp
 	return root
 }
 
-// operation is what an installation is asked for now.
+// operation returns the pending operation of an installation.
 func (w *world) operation(root *lsv1alpha1.Installation) string {
 	w.Helper()
 	current := root.DeepCopy()
@@ -70,7 +68,7 @@ func (w *world) operation(root *lsv1alpha1.Installation) string {
 	return current.Annotations[lsv1alpha1.OperationAnnotation]
 }
 
-// touch is what another writer does to an object, beside the wish.
+// touch is a write by somebody else that does not affect the request.
 func (w *world) touch(object client.Object) {
 	w.Annotate(object.DeepCopyObject().(client.Object), "example.com/touched", "yes")
 }
@@ -82,7 +80,7 @@ func (w *world) replace(object, successor client.Object) {
 	w.Create(successor)
 }
 
-// wishes are all that can be asked of an installation, with the operation that they leave.
+// wishes are all possible requests to an installation, with the operation that they leave.
 var wishes = map[string]struct {
 	prepare   func(*testkit.InstallationBuilder)
 	wish      func(w *world, root *lsv1alpha1.Installation) error
@@ -99,8 +97,13 @@ var wishes = map[string]struct {
 	},
 	"interrupt": {wish: interrupt, operation: "interrupt"},
 	"abort":     {prepare: func(b *testkit.InstallationBuilder) { b.Continuous() }, wish: interrupt, operation: "abort"},
-	"delete":    {wish: remove(false), operation: "gone"},
-	"forget":    {wish: remove(true), operation: "gone"},
+	"suspend":   {wish: suspend(false), operation: ""},
+	"resume": {
+		prepare: func(b *testkit.InstallationBuilder) { b.Annotate(lsv1alpha1.SuspendAnnotation, "true") },
+		wish:    suspend(true), operation: "",
+	},
+	"delete": {wish: remove(false), operation: "gone"},
+	"forget": {wish: remove(true), operation: "gone"},
 }
 
 func reconcile(w *world, root *lsv1alpha1.Installation) error {
@@ -111,6 +114,13 @@ func reconcile(w *world, root *lsv1alpha1.Installation) error {
 func interrupt(w *world, root *lsv1alpha1.Installation) error {
 	_, err := w.ask.Interrupt(w.Context(), root)
 	return err
+}
+
+func suspend(resume bool) func(*world, *lsv1alpha1.Installation) error {
+	return func(w *world, root *lsv1alpha1.Installation) error {
+		_, err := w.ask.Suspend(w.Context(), root, steer.SuspendChange{Resume: resume})
+		return err
+	}
 }
 
 func remove(withoutUninstall bool) func(*world, *lsv1alpha1.Installation) error {
@@ -131,7 +141,7 @@ func TestEveryWishOfAnInstallation(t *testing.T) {
 	}
 }
 
-// A finalizer keeps the object, so that one sees how it is to be deleted.
+// A finalizer keeps the object, so that the test can see how it will be deleted.
 func TestADeletionCanLeaveWhatWasDeployed(t *testing.T) {
 	for _, without := range []bool{false, true} {
 		w := newWorld(t, "")
@@ -148,7 +158,26 @@ func TestADeletionCanLeaveWhatWasDeployed(t *testing.T) {
 	}
 }
 
-// Whoever writes to an object between the look at it and the wish does not stop the wish, and loses nothing.
+// A mark that stayed would make a later deletion leave what was deployed.
+func TestADeletionThatIsRefusedMarksNothing(t *testing.T) {
+	for name, wish := range map[string]func(*world, *lsv1alpha1.Installation) error{
+		"without uninstalling": func(w *world, root *lsv1alpha1.Installation) error { return w.ask.Delete(w.Context(), root, true) },
+		"forced":               func(w *world, root *lsv1alpha1.Installation) error { return w.ask.DeleteAnyway(w.Context(), root) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "delete/installations:1:503")
+			root := w.installation(nil)
+			if err := wish(w, root); !apierrors.IsServiceUnavailable(err) {
+				t.Errorf("the error is %v", err)
+			}
+			if !w.Read(root) || len(root.Annotations) > 0 {
+				t.Errorf("it is marked with %v", root.Annotations)
+			}
+		})
+	}
+}
+
+// A write by somebody else between the read and the request does not stop the request, and is not lost.
 func TestAConcurrentWriter(t *testing.T) {
 	for name, c := range wishes {
 		t.Run(name, func(t *testing.T) {
@@ -166,7 +195,7 @@ func TestAConcurrentWriter(t *testing.T) {
 	}
 }
 
-// An object that is gone is not there, also if another one has taken its name: that is left alone.
+// A deleted object is not found, even if another one has taken its name: that one is left alone.
 func TestAnObjectThatIsGone(t *testing.T) {
 	for name, c := range wishes {
 		t.Run(name, func(t *testing.T) {
@@ -194,7 +223,7 @@ func TestAnObjectThatIsGone(t *testing.T) {
 	}
 }
 
-// The wish is carried out, and the answer never arrives: whoever asks again, having looked again or not, changes nothing more.
+// The request is executed, but the response is lost: a repetition, with or without another read, changes nothing more.
 func TestALostAnswer(t *testing.T) {
 	for name, c := range wishes {
 		for _, looks := range []bool{true, false} {
@@ -219,7 +248,7 @@ func TestALostAnswer(t *testing.T) {
 						t.Fatalf("the second time: %v", err)
 					}
 					w.Read(root)
-					// A mark before the deletion is a write of its own, so the deletion is still to come then.
+					// A mark before the deletion is a separate write, so the deletion is still to come then.
 					if root.ResourceVersion != after.ResourceVersion && name != "forget" {
 						t.Errorf("the second time something has changed: %v, then %v", after, root)
 					}
@@ -230,7 +259,7 @@ func TestALostAnswer(t *testing.T) {
 	}
 }
 
-// There is room for one operation: the same is one with it, another one is awaited, and a job gives way to an interrupt.
+// There is room for one operation: the same one counts as one request, another one is awaited, and a job gives way to an interrupt.
 func TestAnOperationThatStands(t *testing.T) {
 	w := newWorld(t, "")
 	root := w.installation(nil)
@@ -256,13 +285,47 @@ func TestAnOperationThatStands(t *testing.T) {
 	}
 }
 
-// waiting begins a reconcile while another operation stands, and returns when it waits.
+// What a suspension holds back is not accepted before its end, so nobody waits for that: force includes a reconcile. An abort is accepted.
+func TestAnOperationThatIsHeldBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		pending, wish, left string
+		already             bool
+	}{
+		"force over reconcile": {"reconcile", "force", "force-reconcile", false},
+		"reconcile over force": {"force-reconcile", "reconcile", "force-reconcile", true},
+		"force over force":     {"force-reconcile", "force", "force-reconcile", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "")
+			w.ask.Patience = testkit.Patience
+			w.ask.Tell = func(format string, args ...any) { t.Errorf(format, args...) }
+			root := w.installation(func(b *testkit.InstallationBuilder) {
+				b.Continuous().Annotate(lsv1alpha1.SuspendAnnotation, "true").Annotate(lsv1alpha1.OperationAnnotation, c.pending)
+			})
+			ask := map[string]func(context.Context, *lsv1alpha1.Installation) (*lsv1alpha1.Installation, bool, error){
+				"force": w.ask.Force, "reconcile": w.ask.Reconcile,
+			}[c.wish]
+			if _, already, err := ask(t.Context(), root); err != nil || already != c.already || w.operation(root) != c.left {
+				t.Errorf("the operation is %q, already %t: %v", w.operation(root), already, err)
+			}
+		})
+	}
+	w := newWorld(t, "")
+	root := w.installation(func(b *testkit.InstallationBuilder) {
+		b.Continuous().Annotate(lsv1alpha1.SuspendAnnotation, "true").Annotate(lsv1alpha1.OperationAnnotation, "abort")
+	})
+	if err := reconcile(w, root); !errors.As(err, new(*steer.NotTaken)) || w.operation(root) != "abort" {
+		t.Errorf("the operation is %q: %v", w.operation(root), err)
+	}
+}
+
+// waiting starts a reconcile while another operation is pending, and returns when it waits.
 func waiting(t *testing.T, w *world, root *lsv1alpha1.Installation) (ended chan error) {
 	t.Helper()
 	w.Annotate(root, lsv1alpha1.OperationAnnotation, "interrupt")
 	waits := make(chan struct{})
 	ended = make(chan error, 1)
-	w.ask.Patience, w.ask.Tell = patience, func(string, ...any) { close(waits) }
+	w.ask.Patience, w.ask.Tell = testkit.Patience, func(string, ...any) { close(waits) }
 	seen := root.DeepCopy()
 	go func() { ended <- reconcile(w, seen) }()
 	<-waits
@@ -274,7 +337,7 @@ func TestAnOperationIsAwaited(t *testing.T) {
 		w := newWorld(t, "")
 		root := w.installation(nil)
 		ended := waiting(t, w, root)
-		w.touch(root) // This is not it.
+		w.touch(root) // This is not the awaited change.
 		w.Patch(root.DeepCopy(), `{"metadata":{"annotations":{"`+lsv1alpha1.OperationAnnotation+`":null}}}`)
 		if err := <-ended; err != nil || w.operation(root) != "reconcile" {
 			t.Errorf("the operation is %q: %v", w.operation(root), err)
@@ -321,7 +384,7 @@ func TestAnOperationIsAwaited(t *testing.T) {
 	})
 }
 
-// line stores a pipeline in which revision 1.3.0 waits for production, in a state that the decision is for.
+// line creates a pipeline in which revision 1.3.0 waits for production, in a state that the decision is for.
 func (w *world) line(action pipelines.RequestAction) *pipelines.Pipeline {
 	w.Helper()
 	line := clitest.Line(w.T, w.APIServer, w.Namespace)
@@ -340,7 +403,7 @@ var actions = []pipelines.RequestAction{
 	pipelines.RequestApprove, pipelines.RequestReject, pipelines.RequestPromote, pipelines.RequestRetry,
 }
 
-// requests are those that stand on a pipeline now.
+// requests returns the pending requests of a pipeline.
 func (w *world) requests(line *pipelines.Pipeline) []pipeline.Request {
 	w.Helper()
 	current := line.DeepCopy()
@@ -368,7 +431,7 @@ func TestEveryDecision(t *testing.T) {
 	}
 }
 
-// The same decision twice is one, also if nobody heard of the first one; the ID of that counts.
+// The same decision twice counts once, even if the response to the first one was lost; the ID of the first one counts.
 func TestADecisionTwice(t *testing.T) {
 	for _, action := range actions {
 		for _, plan := range []string{"", "write:1:lost", "write:1:lost-timeout"} {
@@ -423,7 +486,7 @@ func TestDecisionsThatCannotBe(t *testing.T) {
 	}
 }
 
-// A request that was answered makes room for the next one, although it is still there.
+// An answered request makes room for the next one, although it still exists.
 func TestAnAnsweredDecisionMakesRoom(t *testing.T) {
 	w := newWorld(t, "")
 	line := w.line(pipelines.RequestApprove)
@@ -488,8 +551,8 @@ func TestHolds(t *testing.T) {
 		}{
 			{release: true, said: "not held"},
 			{message: "audit", change: true, said: "held"},
-			{message: "audit", said: "held already"},
-			{message: "", said: "held already"},
+			{message: "audit", said: "already held"},
+			{message: "", said: "already held"},
 			{message: "vacation", change: true, said: "held"},
 			{release: true, change: true, said: "released"},
 			{release: true, said: "not held"},
@@ -520,7 +583,7 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// A hold, or a release, of which nobody heard is not made twice.
+// A hold, or a release, whose response was lost is not made twice.
 func TestALostHold(t *testing.T) {
 	for _, release := range []bool{false, true} {
 		w := newWorld(t, "write:1:lost")

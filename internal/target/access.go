@@ -19,7 +19,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// access is what the content of a Target says about the way to its cluster. Exactly one of kubeconfig, self and oidc is set.
+// access is the connection that the content of a Target describes. Exactly one of kubeconfig, self and oidc is set.
 type access struct {
 	kubeconfig *rest.Config
 	self       *tokenWish
@@ -33,7 +33,7 @@ type tokenWish struct {
 	namespace, account string
 	audiences          []string
 	seconds            int64
-	as                 tenant // who asks for the token
+	as                 tenant // who requests the token
 }
 
 func (w *tokenWish) String() string { return w.namespace + "/" + w.account }
@@ -43,10 +43,10 @@ const (
 	keySelf       = "selfConfig"
 	keyOIDC       = "oidcConfig"
 
-	minTokenSeconds = 600 // the API server issues none that live shorter
+	minTokenSeconds = 600 // the API server issues none with a shorter lifetime
 )
 
-// readAccess reads the content of a Target in that namespace.
+// readAccess reads the content of a Target in the given namespace.
 func readAccess(namespace string, content []byte) (*access, error) {
 	document, err := parseDocument(content, "the content")
 	if err != nil {
@@ -72,8 +72,8 @@ func readAccess(namespace string, content []byte) (*access, error) {
 	}
 }
 
-// ServiceAccount is the service account, of the Target's namespace, that the content of a Target leads to a cluster as, and whether its
-// token goes to another cluster than the one that holds the Target. It is empty if the content has a credential of its own, or cannot be
+// ServiceAccount returns the service account in the Target's namespace that the content of a Target refers to, and whether its token
+// goes to a cluster other than the one that holds the Target. The name is empty if the content has its own credential, or cannot be
 // read.
 func ServiceAccount(content []byte) (name string, elsewhere bool) {
 	read, err := readAccess("", content)
@@ -88,7 +88,7 @@ func ServiceAccount(content []byte) (name string, elsewhere bool) {
 	return "", false
 }
 
-// chooseForm finds the one key that says which form the content has; its name is empty if there is none.
+// chooseForm finds the one key that determines the form of the content; its name is empty if there is none.
 func chooseForm(document node) (field, error) {
 	fields, err := document.fields()
 	if err != nil {
@@ -100,7 +100,7 @@ func chooseForm(document node) (field, error) {
 			continue
 		}
 		if chosen.key != "" {
-			return field{}, invalid("the content has both %s and %s: keep the one that is meant", chosen.key, f.key)
+			return field{}, invalid("the content has both %s and %s: keep only one", chosen.key, f.key)
 		}
 		chosen = f
 	}
@@ -112,7 +112,7 @@ func wholeContent(document node) (*access, error) {
 	config, err := kubeconfigOf(whole)
 	if err != nil {
 		return nil, fmt.Errorf(
-			"the content has none of the keys kubeconfig, selfConfig and oidcConfig, so the whole of it was read as a kubeconfig: %w",
+			"the content has none of the keys kubeconfig, selfConfig and oidcConfig, so it was read as a kubeconfig: %w",
 			err,
 		)
 	}
@@ -164,7 +164,7 @@ func readOIDC(namespace string, value node) (*access, error) {
 	}
 	if len(oidc.Audience) == 0 {
 		return nil, invalid(
-			"%s.audience is missing: name the audience that the target cluster expects; a token without one would be valid for the cluster that holds the Target",
+			"%s.audience is missing: set the audience that the target cluster expects; a token without one would be valid for the cluster of the Target",
 			value.path,
 		)
 	}
@@ -174,19 +174,19 @@ func readOIDC(namespace string, value node) (*access, error) {
 
 func newWish(namespace, path, account string, seconds *int64) (*tokenWish, error) {
 	if account == "" {
-		return nil, invalid("%s.serviceAccount.name is missing: name a service account in the namespace of the Target", path)
+		return nil, invalid("%s.serviceAccount.name is missing: set a service account in the namespace of the Target", path)
 	}
 	wish := &tokenWish{namespace: namespace, account: account, seconds: lsv1alpha1.DefaultTokenExpirationSeconds}
 	if seconds != nil {
 		wish.seconds = *seconds
 	}
 	if wish.seconds < minTokenSeconds {
-		return nil, invalid("%s.expirationSeconds is less than %d, the least that an API server accepts", path, minTokenSeconds)
+		return nil, invalid("%s.expirationSeconds is less than %d, the minimum that an API server accepts", path, minTokenSeconds)
 	}
 	return wish, nil
 }
 
-// decodeNode reads an object of the API by way of JSON.
+// decodeNode decodes an API object through JSON.
 func decodeNode(value node, into any) error {
 	var plain any
 	if value.yaml.Kind != yaml.MappingNode || value.yaml.Decode(&plain) != nil {
@@ -202,10 +202,10 @@ func decodeNode(value node, into any) error {
 	return nil
 }
 
-// fingerprint tells credentials apart without keeping them.
+// fingerprint distinguishes credentials without storing them.
 type fingerprint [sha256.Size]byte
 
-// fingerprint is the same for two contents if they lead to the same cluster with the same credential.
+// fingerprint is the same for contents that lead to the same cluster with the same credential.
 func (a *access) fingerprint() fingerprint {
 	h := sha256.New()
 	if a.kubeconfig != nil {
@@ -235,14 +235,14 @@ func (a *access) fingerprint() fingerprint {
 	return fingerprint(h.Sum(nil))
 }
 
-// clusterID names an API server by how it is reached and verified, whatever the credential.
+// clusterID identifies an API server by how it is reached and verified, regardless of the credential.
 func clusterID(config *rest.Config) string {
 	h := sha256.New()
 	writeParts(h, config.Host, config.ServerName, string(bytes.TrimSpace(config.CAData)), config.CAFile)
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// writeParts keeps the parts apart, so that none can pass for the end of another.
+// writeParts separates the parts, so that none can pass for the end of another.
 func writeParts(h hash.Hash, parts ...string) {
 	var size [8]byte
 	for _, part := range append(parts, "") {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// keys says which keys an object of a kubeconfig may have. Those of ignored are allowed and not read.
+// keys lists the keys that an object of a kubeconfig may have. Those in ignored are allowed but not read.
 type keys struct {
 	allowed []string
 	ignored []string
@@ -46,13 +46,13 @@ func knownKeys(all ...keys) map[string]bool {
 
 const (
 	noFiles         = "files of the controller are not read"
-	noImpersonation = "acting as somebody else is not supported; use a credential of that user or service account"
+	noImpersonation = "impersonation is not supported; use a credential of that user or service account"
 )
 
-// refused explains the keys that a kubeconfig may have elsewhere.
+// refused explains the keys that are valid in a kubeconfig, but not here.
 var refused = map[string]string{
-	"exec":                     "no command is run in the controller; use a token or a client certificate",
-	"auth-provider":            "plug-ins for authentication are not run in the controller; use a token or a client certificate",
+	"exec":                     "commands do not run in the controller; use a token or a client certificate",
+	"auth-provider":            "authentication plug-ins do not run in the controller; use a token or a client certificate",
 	"tokenFile":                noFiles + "; put the token into token",
 	"client-certificate":       noFiles + "; put the certificate into client-certificate-data, in base64",
 	"client-key":               noFiles + "; put the key into client-key-data, in base64",
@@ -61,13 +61,13 @@ var refused = map[string]string{
 	"as-uid":                   noImpersonation,
 	"as-groups":                noImpersonation,
 	"as-user-extra":            noImpersonation,
-	"proxy-url":                "connections are made directly, so that their address can be checked; remove it",
-	"insecure-skip-tls-verify": "a server that is not verified may be anybody's; put its authority into certificate-authority-data",
-	"disable-compression":      "answers are compressed as the server likes; remove it",
+	"proxy-url":                "connections are direct, so that their address can be checked; remove it",
+	"insecure-skip-tls-verify": "the server must be verified; put its authority into certificate-authority-data",
+	"disable-compression":      "compression is up to the server; remove it",
 }
 
-// readKeys returns the values of an object by key. A key that is not allowed is an error, unless its value is one that means nothing:
-// tools write "insecure-skip-tls-verify: false".
+// readKeys returns the values of an object by key. A key that is not allowed is an error, unless its value has no effect: tools write
+// "insecure-skip-tls-verify: false".
 func readKeys(object node, may keys) (map[string]node, error) {
 	fields, err := object.fields()
 	if err != nil {
@@ -80,9 +80,9 @@ func readKeys(object node, may keys) (map[string]node, error) {
 			values[f.key] = f.value
 		case slices.Contains(may.ignored, f.key) || f.value.blank():
 		case refused[f.key] != "":
-			return nil, invalid("%s is refused: %s", f.value.path, refused[f.key])
+			return nil, invalid("%s is rejected: %s", f.value.path, refused[f.key])
 		default:
-			return nil, invalid("%s is not known: remove it; allowed here are %s", f.value.path, strings.Join(may.allowed, ", "))
+			return nil, invalid("%s is unknown: remove it; allowed here are %s", f.value.path, strings.Join(may.allowed, ", "))
 		}
 	}
 	return values, nil

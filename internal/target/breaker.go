@@ -13,24 +13,24 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// The longest pause and the wait for another one's attempt are together not longer than the 30 seconds within which a
-// cluster that is back is noticed.
+// Together, the longest pause and the wait for another caller's attempt do not exceed the 30 seconds within which a
+// recovered cluster is noticed.
 const (
 	firstPause = 500 * time.Millisecond
 	lastPause  = 25 * time.Second
-	// probeWait is when to ask again while somebody else makes the one attempt. Nobody knows how long that takes.
+	// probeWait is how long to wait while another caller makes the one attempt, whose duration is unknown.
 	probeWait = 5 * time.Second
 )
 
-// pauseAfter is how long to wait after the n-th failure in a row, with up to a fifth of it taken off by chance.
+// pauseAfter is how long to wait after the n-th consecutive failure, with a random reduction of up to a fifth.
 func pauseAfter(failures int) time.Duration {
 	pause := firstPause << min(max(failures-1, 0), 10)
 	pause = min(pause, lastPause)
 	return time.Duration(float64(pause) * (0.8 + 0.2*rand.Float64()))
 }
 
-// breaker lets requests to one cluster fail at once while the cluster is known to be out of reach. When a pause is over one request
-// may try; if it fails, the next pause is longer. The first success ends it all.
+// breaker makes requests to one cluster fail at once while the cluster is known to be unreachable. After a pause, one request may
+// try; if it fails, the next pause is longer. The first success resets the breaker.
 type breaker struct {
 	server string
 	clock  clock.PassiveClock
@@ -51,7 +51,7 @@ type attempt struct {
 	probe   bool
 }
 
-// enter lets a request through or returns why not.
+// enter admits a request, or returns why not.
 func (b *breaker) enter() (*attempt, error) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -66,7 +66,7 @@ func (b *breaker) enter() (*attempt, error) {
 	return a, nil
 }
 
-// open returns the error of a request that would be made now, if it would fail at once.
+// open returns the error with which a request made now would fail at once; nil if it would be sent.
 func (b *breaker) open() error {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -85,7 +85,7 @@ func (b *breaker) errorLocked() error {
 		&Unreachable{Server: b.server, Since: b.since, Until: until, cause: b.cause})
 }
 
-// succeeded notes that the cluster answered, with whatever.
+// succeeded records that the cluster answered, whatever the answer.
 func (a *attempt) succeeded() {
 	b := a.breaker
 	b.mutex.Lock()
@@ -96,7 +96,7 @@ func (a *attempt) succeeded() {
 	}
 }
 
-// failed notes that the cluster could not be reached, and returns the error for it.
+// failed records that the cluster could not be reached, and returns the error for it.
 func (a *attempt) failed(cause error) error {
 	b := a.breaker
 	b.mutex.Lock()
@@ -118,7 +118,7 @@ func (a *attempt) failed(cause error) error {
 	return b.errorLocked()
 }
 
-// abandoned notes that the caller has gone before there was a verdict.
+// abandoned records that the caller gave up before there was a result.
 func (a *attempt) abandoned() {
 	if !a.probe {
 		return

@@ -95,7 +95,7 @@ func TestFailuresAtTheSameTimeCountOnce(t *testing.T) {
 	}
 }
 
-// The documentation promises that a cluster that is back is noticed within 30 seconds.
+// The documentation promises that a recovered cluster is noticed within 30 seconds.
 func TestNoPauseIsLongerThanPromised(t *testing.T) {
 	for failures := range 100 {
 		if longest := pauseAfter(failures) + probeWait; longest > 30*time.Second {

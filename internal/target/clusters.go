@@ -24,42 +24,42 @@ import (
 	"espalier.dev/internal/taskgroup"
 )
 
-// Options are what Clusters needs.
+// Options configure Clusters.
 type Options struct {
-	// Host reads Secrets in the namespaces of Targets. It is asked once per call of For or Content that involves a Secret.
+	// Host reads Secrets in the namespaces of Targets. It is called once per call of For or Content that involves a Secret.
 	Host client.Reader
 
-	// HostConfig leads to the API server that holds the Targets. It is needed for Targets with selfConfig or oidcConfig, for which it
-	// creates tokens of service accounts.
+	// HostConfig is the configuration of the API server that holds the Targets. It is needed for Targets with selfConfig or
+	// oidcConfig, for which it creates tokens of service accounts.
 	HostConfig *rest.Config
 
-	// Clock tells when clients are idle and tokens old. If it is nil, it is the real one.
+	// Clock determines when clients are idle and tokens old; default the real clock.
 	Clock clock.PassiveClock
 
-	// Dialer says which addresses Targets may lead to. Allow loopback only if the API server that holds the Targets listens there, too:
-	// in a pod, loopback is the pod itself. Targets with selfConfig lead to HostConfig's address whatever it is.
+	// Dialer restricts the addresses that Targets may use. Allow loopback only if the API server that holds the Targets listens
+	// there, too: in a pod, loopback is the pod itself. Targets with selfConfig use HostConfig's address, whatever it is.
 	Dialer dial.Rules
 
-	// Scheme has the types that clients understand beside unstructured objects. If it is nil, it has those of Kubernetes.
+	// Scheme has the types that clients understand besides unstructured objects; default the types of Kubernetes.
 	Scheme *runtime.Scheme
 
-	// FewKinds lets clients find out about kinds by group and version, with a small request for each, instead of about all kinds of a
-	// cluster at once. What is known of all kinds takes up a megabyte and more in a cluster with many of them.
+	// FewKinds makes clients discover kinds by group and version, with a small request for each, instead of all kinds of a cluster
+	// at once. In a cluster with many kinds, knowledge of all of them takes a megabyte or more.
 	FewKinds bool
 
-	// WrapTransport, if it is set, sees every request on its way to a target cluster.
+	// WrapTransport, if set, wraps the transport of every request to a target cluster.
 	WrapTransport transport.WrapperFunc
 }
 
 const (
-	// idleAfter is how long a client is kept that nobody asks for.
+	// idleAfter is how long an unused client is kept.
 	idleAfter = 15 * time.Minute
-	// maxClients bounds how many clients are kept.
+	// maxClients bounds the number of clients.
 	maxClients = 1000
 )
 
-// Clusters keeps one client per credential and drops it when nobody has used it for a while or the credential rotates. Its methods may
-// be called from several goroutines.
+// Clusters keeps one client per credential, and drops a client when it has been idle for a while or its credential rotates. Its
+// methods may be called from several goroutines.
 type Clusters struct {
 	options  Options
 	issuer   *issuer
@@ -82,7 +82,7 @@ type record struct {
 	owners  map[string]time.Time // when they last asked for it
 }
 
-// ownership remembers what an owner's content was and which client it led to.
+// ownership is an owner's last content and the client for it.
 type ownership struct {
 	content fingerprint
 	client  fingerprint
@@ -101,7 +101,7 @@ func NewClusters(options Options) *Clusters {
 		clients: map[fingerprint]*record{}, owners: map[string]ownership{},
 	}
 	if options.HostConfig == nil {
-		c.noTokens = errors.New("this process creates no tokens of service accounts: use a Target with a kubeconfig")
+		c.noTokens = errors.New("this process does not create tokens of service accounts: use a Target with a kubeconfig")
 		return c
 	}
 	host, err := corev1client.NewForConfig(options.HostConfig)
@@ -110,8 +110,8 @@ func NewClusters(options Options) *Clusters {
 	return c
 }
 
-// For returns the cluster that a Target means. It does not connect to it. Errors are terminal if the Target has to change. A Secret or
-// service account that is missing, and a cluster that was found out of reach a moment ago, are retryable.
+// For returns the cluster of a Target. It does not connect to the cluster. Errors are terminal if the Target must change. A missing
+// Secret or service account, and a cluster that was unreachable a moment ago, are retryable errors.
 func (c *Clusters) For(ctx context.Context, t *lsv1alpha1.Target) (*Cluster, error) {
 	cluster, err := c.forTarget(ctx, t)
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *Clusters) For(ctx context.Context, t *lsv1alpha1.Target) (*Cluster, err
 func (c *Clusters) forTarget(ctx context.Context, t *lsv1alpha1.Target) (*Cluster, error) {
 	if t.Spec.Type != lsv1alpha1.TargetTypeKubernetesCluster {
 		return nil, invalid(
-			"spec.type is %q, which is no Kubernetes cluster: use a Target of type %s",
+			"spec.type is %q, which is not a Kubernetes cluster: use a Target of type %s",
 			t.Spec.Type,
 			lsv1alpha1.TargetTypeKubernetesCluster,
 		)
@@ -133,7 +133,7 @@ func (c *Clusters) forTarget(ctx context.Context, t *lsv1alpha1.Target) (*Cluste
 		return nil, err
 	}
 	if len(content) == 0 {
-		return nil, invalid("spec has neither config nor secretRef with any content: set one of them")
+		return nil, invalid("spec has neither config nor secretRef: set one of them")
 	}
 	as, err := tenantIn(ctx)
 	if err != nil {
@@ -146,11 +146,11 @@ func (c *Clusters) forTarget(ctx context.Context, t *lsv1alpha1.Target) (*Cluste
 	return c.forContent(ctx, as.owner(t.Namespace+"/"+t.Name), content, read)
 }
 
-// ownerOfKubeconfig begins the names of owners that are no Targets.
+// ownerOfKubeconfig is the prefix of the names of owners other than Targets.
 const ownerOfKubeconfig = "kubeconfig of "
 
-// ForKubeconfig returns the cluster of a kubeconfig that is no Target's. The owner is a name for where it comes from: when the same
-// owner comes with another kubeconfig, the client of the former one is dropped.
+// ForKubeconfig returns the cluster of a kubeconfig that does not belong to a Target. The owner names its origin: when the same
+// owner calls with another kubeconfig, the client of the previous one is dropped.
 func (c *Clusters) ForKubeconfig(ctx context.Context, owner string, raw []byte) (*Cluster, error) {
 	return c.forContent(ctx, ownerOfKubeconfig+owner, raw, func() (*access, error) {
 		config, err := ParseKubeconfig(raw)
@@ -158,7 +158,7 @@ func (c *Clusters) ForKubeconfig(ctx context.Context, owner string, raw []byte) 
 	})
 }
 
-// forContent finds or makes the client for some content. Parsing is left out if the content is what it was the last time.
+// forContent finds or creates the client for some content. The content is not parsed again if it has not changed.
 func (c *Clusters) forContent(ctx context.Context, owner string, content []byte, read func() (*access, error)) (*Cluster, error) {
 	sum := fingerprint(sha256.Sum256(content))
 	cluster := c.recall(owner, sum)
@@ -189,8 +189,8 @@ func (c *Clusters) recall(owner string, content fingerprint) *Cluster {
 	return c.useLocked(owner, known.client)
 }
 
-// adopt makes the owner a user of the client for a, which is made if there is none yet. What it used before is dropped if nobody else
-// uses it.
+// adopt makes the owner a user of the client for a, which is created if necessary. The owner's previous client is dropped if it has
+// no other user.
 func (c *Clusters) adopt(owner string, content fingerprint, a *access) (*Cluster, error) {
 	key := a.fingerprint()
 	c.mutex.Lock()
@@ -212,9 +212,9 @@ func (c *Clusters) adopt(owner string, content fingerprint, a *access) (*Cluster
 	return c.useLocked(owner, key), nil
 }
 
-var errClosed = errors.New("the clients of target clusters are closed: the process is about to end")
+var errClosed = errors.New("the clients of target clusters are closed: the process is stopping")
 
-// build makes a client that leaves the cache when its credential is refused.
+// build creates a client that leaves the cache when its credential is rejected.
 func (c *Clusters) build(key fingerprint, a *access) (*Cluster, error) {
 	var cluster *Cluster
 	var once sync.Once
@@ -222,7 +222,7 @@ func (c *Clusters) build(key fingerprint, a *access) (*Cluster, error) {
 	return cluster, err
 }
 
-// reject drops a client whose credential was refused, so that the next call reads the credential again.
+// reject drops a client whose credential was rejected, so that the next call reads the credential again.
 func (c *Clusters) reject(key fingerprint, cluster *Cluster) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -231,8 +231,8 @@ func (c *Clusters) reject(key fingerprint, cluster *Cluster) {
 	}
 }
 
-// Drop closes the connections of a cluster that its only user no longer needs, and forgets its client. Somebody else who uses it gets
-// another one at his next call; requests that are under way are not disturbed.
+// Drop closes the connections of a cluster that its only user no longer needs, and forgets its client. Any other user gets a new
+// client at the next call; requests under way are not disturbed.
 func (c *Clusters) Drop(cluster *Cluster) {
 	c.mutex.Lock()
 	for key, entry := range c.clients {

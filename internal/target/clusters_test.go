@@ -157,7 +157,7 @@ func awaitWake(t *testing.T, woken <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-woken:
-	case <-time.After(patience):
+	case <-time.After(testkit.Patience):
 		t.Fatal("waited in vain to be woken")
 	}
 }
@@ -179,7 +179,7 @@ func TestAClientStaysAsLongAsATargetUsesIt(t *testing.T) {
 	}
 }
 
-func TestARefusedCredentialIsReadAgain(t *testing.T) {
+func TestARejectedCredentialIsReadAgain(t *testing.T) {
 	w := newWorld(t)
 	good := account(t, w.host, w.namespace, "deployer", may("configmaps", "list"))
 	secret := secretWith(w.namespace, "access", "kubeconfig", kubeconfigFor(t, w.host, "", canary))

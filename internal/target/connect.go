@@ -23,19 +23,19 @@ import (
 
 const (
 	hostDialTimeout  = 5 * time.Second
-	discoveryTimeout = 15 * time.Second // discovery has no context of its own
+	discoveryTimeout = 15 * time.Second // discovery takes no context
 )
 
-// route is how a cluster is reached: where, by which transport and with which credential.
+// route is how a cluster is reached: its address, the transport and the credential.
 type route struct {
 	server     *rest.Config // address and trust
 	transport  *http.Transport
 	credential credential
-	// wrap adds what the credential does not: whom requests impersonate. It may be nil.
+	// wrap adds what the credential does not: the impersonated user. It may be nil.
 	wrap func(http.RoundTripper) (http.RoundTripper, error)
 }
 
-// connect makes a client for what a Target says. It sends nothing. The client calls rejected when the cluster does not accept the
+// connect creates a client for a Target. It sends nothing. The client calls rejected when the cluster does not accept the
 // credential.
 func (c *Clusters) connect(a *access, rejected func()) (*Cluster, error) {
 	way, err := c.routeOf(a)
@@ -52,7 +52,7 @@ func (c *Clusters) connect(a *access, rejected func()) (*Cluster, error) {
 	}
 	if way.wrap != nil {
 		if gate.next, err = way.wrap(gate.next); err != nil {
-			return nil, invalid("the cluster that holds the Target cannot be connected to: %w", err)
+			return nil, invalid("cannot connect to the cluster of the Target: %w", err)
 		}
 	}
 	cluster := &Cluster{id: clusterID(way.server), breaker: gate.breaker, credential: way.credential}
@@ -78,7 +78,7 @@ func (c *Clusters) addClients(cluster *Cluster) error {
 	var err error
 	cluster.mapper, err = newMapper(c.options.Clock, func() (meta.RESTMapper, error) { return c.kindsOf(cluster) })
 	if err != nil {
-		return invalid("the target cluster cannot be connected to: %w", err)
+		return invalid("cannot connect to the target cluster: %w", err)
 	}
 	cluster.client, err = client.NewWithWatch(cluster.config, client.Options{
 		HTTPClient: &http.Client{Transport: cluster.config.Transport},
@@ -86,12 +86,12 @@ func (c *Clusters) addClients(cluster *Cluster) error {
 		Mapper:     cluster.mapper,
 	})
 	if err != nil {
-		return invalid("the target cluster cannot be connected to: %w", err)
+		return invalid("cannot connect to the target cluster: %w", err)
 	}
 	return nil
 }
 
-// kindsOf returns a mapper that knows nothing yet.
+// kindsOf returns an empty mapper.
 func (c *Clusters) kindsOf(cluster *Cluster) (meta.RESTMapper, error) {
 	connections := &http.Client{Transport: cluster.config.Transport, Timeout: discoveryTimeout}
 	everything, err := apiutil.NewDynamicRESTMapper(cluster.config, connections)
@@ -122,7 +122,7 @@ func (c *Clusters) routeOf(a *access) (*route, error) {
 	}
 }
 
-// guardedRoute leads to a server that a user has named.
+// guardedRoute returns the route to a server that a user has named.
 func (c *Clusters) guardedRoute(config *rest.Config, shown credential) (*route, error) {
 	trust, err := trustOf(config)
 	if err != nil {
@@ -131,7 +131,8 @@ func (c *Clusters) guardedRoute(config *rest.Config, shown credential) (*route, 
 	return &route{server: config, transport: c.options.Dialer.Transport(trust), credential: shown}, nil
 }
 
-// selfRoute leads to the cluster that holds the Targets, with the rights of a service account and none of the controller's.
+// selfRoute returns the route to the cluster that holds the Targets, with the rights of a service account and none of the
+// controller's.
 func (c *Clusters) selfRoute(wish *tokenWish) (*route, error) {
 	source, err := c.tokens(wish)
 	if err != nil {
@@ -140,8 +141,8 @@ func (c *Clusters) selfRoute(wish *tokenWish) (*route, error) {
 	return c.hostRoute(rest.AnonymousClientConfig(c.options.HostConfig), source)
 }
 
-// hostRoute leads to the cluster that holds the Targets. Its address is the operator's choice and therefore not subject to the rules for
-// those of users.
+// hostRoute returns the route to the cluster that holds the Targets. The operator chose its address, so the rules for users' addresses
+// do not apply.
 func (c *Clusters) hostRoute(config *rest.Config, shown credential) (*route, error) {
 	address, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -177,12 +178,13 @@ func trustOf(config *rest.Config) (*tls.Config, error) {
 
 func (c *Clusters) tokens(wish *tokenWish) (*tokenSource, error) {
 	if c.noTokens != nil {
-		return nil, invalid("a token of the service account %s cannot be had: %w", wish, c.noTokens)
+		return nil, invalid("cannot get a token of the service account %s: %w", wish, c.noTokens)
 	}
 	return newTokenSource(c.issuer, wish), nil
 }
 
-// OnLoopback reports whether an API server listens on this machine only. Then target clusters may, too: see Options.Dialer.
+// OnLoopback reports whether an API server listens on this machine only. Target clusters may then do so, too: see
+// Options.Dialer.
 func OnLoopback(config *rest.Config) bool {
 	address, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"espalier.dev/internal/taskgroup"
 )
 
-// connections counts those of one transport, so that they can be let go when the last request on them has ended. The transport itself
-// closes only what is idle at the moment of asking, and a watch that was just cancelled is not.
+// connections counts the connections of one transport, so that they can be closed when their last request has ended. The transport
+// itself closes only connections that are idle at that moment, which a just cancelled watch is not.
 type connections struct {
 	transport *http.Transport
 	tasks     *taskgroup.Group
@@ -23,13 +23,13 @@ type connections struct {
 	letting   atomic.Bool
 }
 
-// Connections in use are looked at again after the first pause, then after twice as long each time, up to the last.
+// Connections in use are checked again after the first pause, then with doubling pauses, up to the last.
 const (
 	firstLook = 20 * time.Millisecond
 	lastLook  = 5 * time.Second
 )
 
-// countConnections makes the transport tell of its connections. It is to be called before the first one.
+// countConnections makes the transport count its connections. It must be called before the first connection.
 func countConnections(transport *http.Transport, l *taskgroup.Group) *connections {
 	c := &connections{transport: transport, tasks: l}
 	dial := transport.DialContext
@@ -55,7 +55,7 @@ func (c *countedConnection) Close() error {
 	return c.Conn.Close()
 }
 
-// letGo closes all connections, those in use as soon as they are not any more. It does not wait for that.
+// letGo closes all connections; those in use as soon as they are idle. It does not wait for that.
 func (c *connections) letGo() {
 	c.transport.CloseIdleConnections()
 	if c.open.Load() == 0 || !c.letting.CompareAndSwap(false, true) {

@@ -17,7 +17,7 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// Content returns what a Target holds in its configuration or in the Secret it refers to, whatever its type. It is nil if the
+// Content returns the content of a Target of any type, from its configuration or from the Secret it refers to. It is nil if the
 // Target has neither. A reference to a Secret without a key stands for an object with all its keys, whose values are YAML or text.
 func (c *Clusters) Content(ctx context.Context, t *lsv1alpha1.Target) ([]byte, error) {
 	content, err := c.content(ctx, t)
@@ -32,7 +32,7 @@ func (c *Clusters) content(ctx context.Context, t *lsv1alpha1.Target) ([]byte, e
 	hasConfiguration := configuration != nil && !configuration.IsNull()
 	switch {
 	case reference != nil && hasConfiguration:
-		return nil, invalid("spec has both config and secretRef: keep the one that is meant")
+		return nil, invalid("spec has both config and secretRef: keep only one")
 	case reference != nil:
 		return c.secretContent(ctx, t.Namespace, *reference)
 	case hasConfiguration:
@@ -49,7 +49,7 @@ func (c *Clusters) secretContent(ctx context.Context, namespace string, referenc
 		return nil, invalid("spec.secretRef.name is missing: set it")
 	}
 	if c.options.Host == nil {
-		return nil, invalid("this process reads no Secrets: put the content into spec.config")
+		return nil, invalid("this process does not read Secrets: put the content into spec.config")
 	}
 	secret := &corev1.Secret{}
 	err := c.options.Host.Get(ctx, client.ObjectKey{Namespace: namespace, Name: reference.Name}, secret)
@@ -91,7 +91,7 @@ func allKeys(data map[string][]byte) ([]byte, error) {
 	}
 	content, err := json.Marshal(object)
 	if err != nil {
-		return nil, invalid("the keys of the Secret cannot be put together")
+		return nil, invalid("the keys of the Secret cannot be combined")
 	}
 	return content, nil
 }

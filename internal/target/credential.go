@@ -4,14 +4,20 @@
 package target
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
+	"fmt"
+	"io"
 	"net/http"
+	"strings"
 
 	"k8s.io/client-go/rest"
+
+	"espalier.dev/internal/masking"
 )
 
-// credential is what requests to a cluster carry in their Authorization header; nothing if it is empty.
+// credential is the Authorization header of requests to a cluster; an empty one is not sent.
 type credential interface {
 	header(ctx context.Context) (string, error)
 }
@@ -31,7 +37,7 @@ func newFixedCredential(config *rest.Config) fixedCredential {
 
 func (f fixedCredential) header(context.Context) (string, error) { return string(f), nil }
 
-// String keeps the credential out of what is printed.
+// String keeps the credential out of printed output.
 func (f fixedCredential) String() string { return "***" }
 
 func bearer(token string) string { return "Bearer " + token }
@@ -49,13 +55,42 @@ func (a *authorizer) RoundTrip(request *http.Request) (*http.Response, error) {
 		closeBody(request.Body)
 		return nil, err
 	}
-	// Whatever a client adds of its own is not what the Target says.
+	// The Target determines the credential, not what a client adds.
 	request = request.Clone(request.Context())
 	for _, header := range []string{"Authorization", "Impersonate-User", "Impersonate-Group", "Impersonate-Uid"} {
 		request.Header.Del(header)
 	}
-	if header != "" {
-		request.Header.Set("Authorization", header)
+	if header == "" {
+		return a.next.RoundTrip(request)
 	}
-	return a.next.RoundTrip(request)
+	request.Header.Set("Authorization", header)
+	response, err := a.next.RoundTrip(request)
+	if err != nil || response.StatusCode < http.StatusBadRequest {
+		return response, err
+	}
+	if err := hide(request, response); err != nil {
+		return nil, err
+	}
+	return response, nil
+}
+
+// maxRefusal is the maximum length of the answer to a failed request.
+const maxRefusal = 1 << 20
+
+// hide masks the credential in the answer to a failed request, which may quote the request. Error messages contain the answer.
+func hide(request *http.Request, response *http.Response) error {
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
+	closeBody(response.Body)
+	if err != nil {
+		return fmt.Errorf("read the answer of the target cluster: %w", err)
+	}
+	_, token, _ := strings.Cut(request.Header.Get("Authorization"), " ")
+	_, password, _ := request.BasicAuth()
+	for _, secret := range []string{token, password} {
+		if secret != "" {
+			text = bytes.ReplaceAll(text, []byte(secret), []byte(masking.Mask))
+		}
+	}
+	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+	return nil
 }

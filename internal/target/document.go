@@ -14,20 +14,21 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxContent bounds what is parsed. A kubeconfig with a bundle of certificate authorities has some ten thousand bytes.
+// maxContent bounds the size of parsed content. A kubeconfig with a bundle of certificate authorities has some ten thousand
+// bytes.
 const maxContent = 256 << 10
 
-// node is a part of a YAML or JSON document and where it stands. It is read strictly: what two parsers could understand differently is
-// an error. No error contains a value.
+// node is a part of a YAML or JSON document and its path. It is read strictly: what two parsers could understand differently is an
+// error. No error contains a value.
 type node struct {
 	yaml *yaml.Node
 	path string
 }
 
-// parseDocument reads the only document of raw. The path is the name that errors give to the whole.
+// parseDocument parses the only document of raw. The path is the name of the whole in errors.
 func parseDocument(raw []byte, path string) (node, error) {
 	if len(raw) > maxContent {
-		return node{}, invalid("%s has more than %d bytes: leave out what does not belong to the cluster", path, maxContent)
+		return node{}, invalid("%s has more than %d bytes: remove what does not belong to the cluster", path, maxContent)
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(raw))
 	var document, second yaml.Node
@@ -39,14 +40,14 @@ func parseDocument(raw []byte, path string) (node, error) {
 		return node{}, invalid("%s is neither YAML nor JSON%s", path, lineOf(err))
 	}
 	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
-		return node{}, invalid("%s contains more than one document: keep the one that is meant", path)
+		return node{}, invalid("%s contains more than one document: keep only one", path)
 	}
 	return node{yaml: document.Content[0], path: path}, nil
 }
 
 var linePattern = regexp.MustCompile(`line [0-9]+`)
 
-// lineOf keeps the place of a syntax error and leaves out the rest, which may quote the text.
+// lineOf keeps the position of a syntax error and drops the rest, which may quote the text.
 func lineOf(err error) string {
 	if line := linePattern.FindString(err.Error()); line != "" {
 		return ": look at " + line
@@ -58,7 +59,7 @@ func (n node) child(key string, value *yaml.Node) node {
 	return node{yaml: value, path: n.path + "." + key}
 }
 
-// blank reports whether the value means the same as its absence to everyone who reads it.
+// blank reports whether the value has the same meaning as its absence for every reader.
 func (n node) blank() bool {
 	if n.yaml == nil {
 		return true
@@ -83,7 +84,7 @@ func (n node) isText() bool {
 	return n.yaml != nil && n.yaml.Kind == yaml.ScalarNode && n.yaml.ShortTag() == "!!str"
 }
 
-// text returns a string; an absent or null value is an empty one.
+// text returns a string; empty if the value is absent or null.
 func (n node) text() (string, error) {
 	if n.yaml == nil || n.yaml.Kind == yaml.ScalarNode && n.yaml.ShortTag() == "!!null" {
 		return "", nil
@@ -100,7 +101,7 @@ type field struct {
 	value node
 }
 
-// fields returns the entries of a mapping in their order; those of a null value are none.
+// fields returns the entries of a mapping in order; none for a null value.
 func (n node) fields() ([]field, error) {
 	if n.yaml == nil || n.blank() && !n.isText() {
 		return nil, nil
@@ -116,19 +117,19 @@ func (n node) fields() ([]field, error) {
 			return nil, invalid("%s has a key that is not a plain text in line %d", n.path, key.Line)
 		}
 		if seen[key.Value] {
-			return nil, invalid("%s.%s appears twice: keep the one that is meant", n.path, shown(key))
+			return nil, invalid("%s.%s appears twice: keep only one", n.path, shown(key))
 		}
 		seen[key.Value] = true
 		entry := n.child(shown(key), value)
 		if value.Kind == yaml.AliasNode {
-			return nil, invalid("%s is a YAML alias: write the value out", entry.path)
+			return nil, invalid("%s is a YAML alias: use the value itself", entry.path)
 		}
 		result = append(result, field{key: key.Value, value: entry})
 	}
 	return result, nil
 }
 
-// set puts a text below a key of a mapping, in the place of what is there. What is no mapping stays as it is.
+// set sets a key of a mapping to a text, replacing its value. Anything but a mapping stays unchanged.
 func (n node) set(key, text string) {
 	if n.yaml.Kind != yaml.MappingNode {
 		return
@@ -155,14 +156,14 @@ func (n node) items() ([]node, error) {
 	for i, item := range n.yaml.Content {
 		entry := node{yaml: item, path: fmt.Sprintf("%s[%d]", n.path, i)}
 		if item.Kind == yaml.AliasNode {
-			return nil, invalid("%s is a YAML alias: write the value out", entry.path)
+			return nil, invalid("%s is a YAML alias: use the value itself", entry.path)
 		}
 		result = append(result, entry)
 	}
 	return result, nil
 }
 
-// shown returns a key as errors may show it: with its name if it is one that kubeconfigs have, else with its place, for it
+// shown returns a key in the form for errors: its name if kubeconfigs have such a key, otherwise its position, because it
 // may be a misplaced value.
 func shown(key *yaml.Node) string {
 	if !known[strings.ToLower(key.Value)] {

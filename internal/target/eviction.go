@@ -5,11 +5,11 @@ package target
 
 import "time"
 
-// sweepEvery spares most calls the search for idle clients.
+// sweepEvery saves most calls from searching for idle clients.
 const sweepEvery = time.Minute
 
-// sweep drops clients that nobody has used for long and whose watches have ended, forgets owners that no longer ask, and drops what was
-// used least recently if there are too many clients.
+// sweep drops clients that are idle and have no watches left, forgets owners that no longer ask, and drops the least recently used
+// clients if there are too many.
 func (c *Clusters) sweep() {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -32,7 +32,7 @@ func (c *Clusters) sweep() {
 	}
 }
 
-// useLocked notes that the owner uses the client. The caller holds the lock, here and in the functions below.
+// useLocked records that the owner uses the client. The caller holds the lock, here and in the functions below.
 func (c *Clusters) useLocked(owner string, key fingerprint) *Cluster {
 	entry := c.clients[key]
 	entry.used = c.options.Clock.Now()
@@ -40,7 +40,7 @@ func (c *Clusters) useLocked(owner string, key fingerprint) *Cluster {
 	return entry.cluster
 }
 
-// releaseLocked ends an owner's use of a client, which is dropped if that was the last one.
+// releaseLocked ends an owner's use of a client. The client is dropped if that was the last use.
 func (c *Clusters) releaseLocked(owner string, key fingerprint) {
 	delete(c.owners, owner)
 	entry := c.clients[key]
@@ -53,8 +53,8 @@ func (c *Clusters) releaseLocked(owner string, key fingerprint) {
 	}
 }
 
-// dropLocked removes a client and what is known of its owners. Those who watch are woken in another goroutine, because the caller may
-// hold a lock that they want.
+// dropLocked removes a client and its owners. Its watchers are woken in another goroutine, because the caller may hold a lock that
+// they need.
 func (c *Clusters) dropLocked(key fingerprint) {
 	entry := c.clients[key]
 	for owner := range entry.owners {
@@ -75,8 +75,8 @@ func (c *Clusters) forgetIdleOwnersLocked(entry *record, now time.Time) {
 	}
 }
 
-// dispensableLocked returns the client that was used least recently; one without watches if there is any. What is dropped while it is
-// watched goes on to serve its watches.
+// dispensableLocked returns the least recently used client, preferably one without watches. A client that is dropped while watched
+// continues to serve its watches.
 func (c *Clusters) dispensableLocked() fingerprint {
 	var found fingerprint
 	var best *record

@@ -17,43 +17,43 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// timing of watches; tests shorten it.
+// timing contains the durations of watches; tests shorten them.
 type timing struct {
 	// recheck is how often subscribers are woken while nothing can be watched.
 	recheck time.Duration
-	// stable is how long a watch must have lasted for the next one to begin at once.
+	// stable is how long a watch must last for the next one to start at once.
 	stable time.Duration
-	// answer is how long the cluster may take to begin a watch.
+	// answer is how long the cluster may take to start a watch.
 	answer time.Duration
-	// pause is how long to wait after that many failures in a row.
+	// pause is how long to wait after a number of consecutive failures.
 	pause func(failures int) time.Duration
 }
 
 var defaultTiming = timing{recheck: 30 * time.Second, stable: 5 * time.Second, answer: 30 * time.Second, pause: pauseAfter}
 
 const (
-	minStream = 5 * time.Minute // a watch is renewed after this time or up to twice of it
-	// streamGrace is what a watch may last beyond its time, before it counts as stuck.
+	minStream = 5 * time.Minute // a watch is renewed after this time or up to twice as long
+	// streamGrace is how long a watch may exceed its time before it counts as stuck.
 	streamGrace = time.Minute
 )
 
-// follower runs one watch, in one goroutine. It keeps no objects. As changes can only be missed where a watch does not continue the one
-// before it, it says so then, and whoever subscribes looks for himself.
+// follower runs one watch, in one goroutine. It stores no objects. Changes can only be missed where a watch does not continue the
+// previous one: then it reports that, and the subscribers read the objects themselves.
 type follower struct {
 	client  client.WithWatch
 	key     watchKey
 	timing  timing
 	changed func(name string)
-	unsure  func() // something may have changed that was not seen
+	unsure  func() // something may have changed unnoticed
 
-	version   string // from which to go on; empty if unknown
+	version   string // from which to continue; empty if unknown
 	disturbed bool   // the last stretch ended in an error
 }
 
 // run follows until the context ends.
 func (f *follower) run(ctx context.Context) {
 	failures := 0
-	sure := time.Now() // until when nothing was missed, or since when subscribers know that it may have been
+	sure := time.Now() // when changes were last known to be complete, or subscribers were last told that they may not be
 	for ctx.Err() == nil {
 		lasted, err := f.stretch(ctx)
 		if lasted > 0 {
@@ -87,7 +87,7 @@ func pause(ctx context.Context, length time.Duration) bool {
 	}
 }
 
-// stretch watches once, until the watch ends, and returns how long it lasted. The error is nil if it ended in good order.
+// stretch watches once, until the watch ends, and returns how long it lasted. The error is nil if the watch ended normally.
 func (f *follower) stretch(ctx context.Context) (lasted time.Duration, err error) {
 	length := minStream + rand.N(minStream)
 	ctx, cancel := context.WithTimeout(ctx, length+streamGrace)
@@ -115,7 +115,7 @@ func (f *follower) stretch(ctx context.Context) (lasted time.Duration, err error
 	return lasted, err
 }
 
-// findVersion learns from where to watch. It asks for one object only, since nothing but the version of the list is of interest.
+// findVersion determines the version to watch from. It lists one object only, because only the version of the list matters.
 func (f *follower) findVersion(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, f.timing.answer)
 	defer cancel()
@@ -133,7 +133,7 @@ func (f *follower) list() *metav1.PartialObjectMetadataList {
 	return list
 }
 
-// open begins the watch. Its answer must come in time, although the watch itself may last.
+// open starts the watch. The answer must arrive in time, although the watch itself may last.
 func (f *follower) open(ctx context.Context, giveUp func(), length time.Duration) (watch.Interface, error) {
 	timer := time.AfterFunc(f.timing.answer, giveUp)
 	defer timer.Stop()
@@ -148,15 +148,15 @@ func (f *follower) open(ctx context.Context, giveUp func(), length time.Duration
 	return stream, nil
 }
 
-// forgetIfAnswered lets the next stretch list again if the API server did not like the version, or anything else. If it was not reached,
-// the watch can go on from where it was.
+// forgetIfAnswered makes the next stretch list again if the API server rejected the version, or anything else. If the API server was not
+// reached, the watch can continue where it stopped.
 func (f *follower) forgetIfAnswered(err error) {
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) || meta.IsNoMatchError(err) {
 		f.version = ""
 	}
 }
 
-// read passes on what the stream tells, until it ends.
+// read passes on the events of the stream until it ends.
 func (f *follower) read(stream watch.Interface) error {
 	for event := range stream.ResultChan() {
 		if event.Type == watch.Error {

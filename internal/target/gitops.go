@@ -6,15 +6,15 @@ package target
 import gitops "espalier.dev/api/gitops/v1alpha1"
 
 const (
-	// gitopsKey is where the Secret of a GitopsCluster has its kubeconfig.
+	// gitopsKey is the key of the kubeconfig in the Secret of a GitopsCluster.
 	gitopsKey = "kubeconfig"
-	// Cluster API keeps the kubeconfig of a cluster in a Secret that is named after it, under this key.
+	// Cluster API stores the kubeconfig of a cluster in a Secret named after the cluster, under this key.
 	capiSuffix = "-kubeconfig"
 	capiKey    = "value"
 )
 
-// KubeconfigSecret says which Secret in the namespace of a GitopsCluster has its kubeconfig, and under which key. It is not found if the
-// cluster says nothing about it.
+// KubeconfigSecret returns the name of the Secret, in the namespace of a GitopsCluster, with its kubeconfig, and the key. found is false
+// if the cluster names none.
 func KubeconfigSecret(cluster *gitops.GitopsCluster) (name, key string, found bool) {
 	switch spec := cluster.Spec; {
 	case spec.SecretRef != nil && spec.SecretRef.Name != "":

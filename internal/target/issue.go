@@ -20,27 +20,28 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// ShootKind is the kind of the clusters that Gardener makes.
+// ShootKind is the kind of clusters created by Gardener.
 var ShootKind = schema.GroupVersionKind{Group: "core.gardener.cloud", Version: "v1beta1", Kind: "Shoot"}
 
-// The request for a kubeconfig of a shoot, as Gardener's API has it.
+// The request for a kubeconfig of a shoot in Gardener's API.
 const (
 	adminRequestVersion = "authentication.gardener.cloud/v1alpha1"
 	adminRequestKind    = "AdminKubeconfigRequest"
 )
 
-// issueTimeout is how long a cluster may take to issue a credential. Somebody waits for it, and clusters belong to users.
+// issueTimeout is how long a cluster may take to issue a credential. A caller waits for it, and clusters belong to users.
 const issueTimeout = 20 * time.Second
 
-// Issued is a credential that a cluster has issued.
+// Issued is a credential issued by a cluster.
 type Issued struct {
 	// Value is a token or a kubeconfig.
 	Value string
-	// Expires is when it ends.
+	// Expires is when it expires.
 	Expires time.Time
 }
 
-// Token asks the cluster for a token of one of its service accounts, valid for so many seconds, with the rights of the Target.
+// Token requests a token of one of the cluster's service accounts, valid for the given number of seconds, with the rights of
+// the Target.
 func (c *Cluster) Token(ctx context.Context, account types.NamespacedName, seconds int64) (Issued, error) {
 	if err := checkNames("service account", account); err != nil {
 		return Issued{}, err
@@ -59,7 +60,7 @@ func (c *Cluster) Token(ctx context.Context, account types.NamespacedName, secon
 	return Issued{Value: answer.Status.Token, Expires: answer.Status.ExpirationTimestamp.Time}, nil
 }
 
-// AdminKubeconfig asks a Gardener for a kubeconfig of one of its shoots that is valid for so many seconds.
+// AdminKubeconfig requests a kubeconfig of one of a Gardener's shoots, valid for the given number of seconds.
 func (c *Cluster) AdminKubeconfig(ctx context.Context, shoot types.NamespacedName, seconds int64) (Issued, error) {
 	if err := checkNames("shoot", shoot); err != nil {
 		return Issued{}, err
@@ -93,33 +94,33 @@ func readAdminKubeconfig(shoot types.NamespacedName, answer []byte) (Issued, err
 		} `json:"status"`
 	}
 	if len(answer) > 2*maxContent || json.Unmarshal(answer, &request) != nil || len(request.Status.Kubeconfig) == 0 {
-		return Issued{}, fmt.Errorf("the answer to the request for a kubeconfig of shoot %s contains none", shoot)
+		return Issued{}, fmt.Errorf("the answer to the request for a kubeconfig of shoot %s has no kubeconfig", shoot)
 	}
 	return Issued{Value: string(request.Status.Kubeconfig), Expires: request.Status.ExpirationTimestamp.Time}, nil
 }
 
-// checkNames keeps what is no name out of the paths of requests.
+// checkNames keeps invalid names out of the paths of requests.
 func checkNames(what string, object types.NamespacedName) error {
 	if len(validation.IsDNS1123Subdomain(object.Name)) > 0 {
-		return invalid("the name of the %s is no name of an object", what)
+		return invalid("the name of the %s is not a valid object name", what)
 	}
 	if len(validation.IsDNS1123Label(object.Namespace)) > 0 {
-		return invalid("the namespace of the %s is no name of a namespace", what)
+		return invalid("the namespace of the %s is not a valid namespace name", what)
 	}
 	return nil
 }
 
-// refusedIssue says why a credential is not issued. What the request asks for may have to change if it is invalid; everything else may
-// change in the cluster.
+// refusedIssue returns the error of a credential that is not issued. If the request is invalid, it may have to change; anything else
+// may change in the cluster.
 func refusedIssue(what string, err error) error {
 	details := failure.Details{Operation: operationConnect, Reason: ReasonTokenRefused}
 	switch {
 	case apierrors.IsNotFound(err):
-		return failure.NewRetryable(details, fmt.Errorf("%s cannot be had: it does not exist in the cluster", what))
+		return failure.NewRetryable(details, fmt.Errorf("cannot get %s: it does not exist in the cluster", what))
 	case apierrors.IsForbidden(err):
-		return failure.NewRetryable(details, fmt.Errorf("%s cannot be had: the credential of the Target may not ask for it", what))
+		return failure.NewRetryable(details, fmt.Errorf("cannot get %s: the credential of the Target may not request it", what))
 	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
-		return failure.NewTerminal(details, fmt.Errorf("%s cannot be had: %w", what, err))
+		return failure.NewTerminal(details, fmt.Errorf("cannot get %s: %w", what, err))
 	}
-	return failure.NewRetryable(details, fmt.Errorf("ask for %s: %w", what, err))
+	return failure.NewRetryable(details, fmt.Errorf("request %s: %w", what, err))
 }

@@ -13,11 +13,11 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// ParseKubeconfig returns how to connect to the cluster of a kubeconfig's current context. The text is YAML or JSON.
+// ParseKubeconfig returns the connection to the cluster of a kubeconfig's current context. The text is YAML or JSON.
 //
-// What the current context does not use is ignored. What it uses may contain the keys of allowedCluster and allowedUser and nothing else:
-// a kubeconfig that could run a command, read a file or send requests elsewhere is refused, and so is one with a key that is
-// unknown. Errors are terminal; they name the key, say what to do and contain no value.
+// Parts that the current context does not use are ignored. Parts that it uses may contain the keys of allowedCluster and allowedUser and
+// nothing else: a kubeconfig that could run a command, read a file or send requests elsewhere is rejected, and so is one with an unknown
+// key. Errors are terminal; they name the key, say what to do and contain no value.
 func ParseKubeconfig(raw []byte) (*rest.Config, error) {
 	document, err := parseDocument(raw, "kubeconfig")
 	if err != nil {
@@ -55,13 +55,13 @@ func checkKind(parts map[string]node) error {
 			return err
 		}
 		if got != "" && got != header.want {
-			return invalid("%s is not %q: this is no kubeconfig", parts[header.key].path, header.want)
+			return invalid("%s is not %q: this is not a kubeconfig", parts[header.key].path, header.want)
 		}
 	}
 	return nil
 }
 
-// currentContext finds the cluster and the user that the current context names.
+// currentContext finds the cluster and the user of the current context.
 func currentContext(path string, parts map[string]node) (cluster, user node, err error) {
 	name, err := required(parts, "current-context", path)
 	if err != nil {
@@ -90,7 +90,7 @@ func currentContext(path string, parts map[string]node) (cluster, user node, err
 	return cluster, user, nil
 }
 
-// namesIn returns what a kubeconfig that kubeconfigOf accepts calls things.
+// namesIn returns the names in a kubeconfig that kubeconfigOf accepts.
 func namesIn(document node) names {
 	parts, err := readKeys(document, allowedTop)
 	if err != nil {
@@ -109,7 +109,7 @@ func namesIn(document node) names {
 	return found
 }
 
-// named returns what stands below key in the one entry of a list that has the name. Other entries are not looked at any further.
+// named returns the value of key in the one entry of a list with the given name. Other entries are not examined any further.
 func named(list node, path, key, name string) (node, error) {
 	entries, err := list.items()
 	if err != nil {
@@ -129,7 +129,7 @@ func named(list node, path, key, name string) (node, error) {
 			continue
 		}
 		if found != nil {
-			return node{}, invalid("%s has two entries with the name that the current context uses: keep the one that is meant", path)
+			return node{}, invalid("%s has two entries with the name that the current context uses: keep only one", path)
 		}
 		if _, err := readKeys(entry, keys{allowed: []string{"name", key}}); err != nil {
 			return node{}, err
@@ -164,7 +164,7 @@ func readCluster(cluster node, config *rest.Config) error {
 	return checkAuthority(config.CAData, cluster.path+".certificate-authority-data")
 }
 
-// checkServer accepts the URL of an API server that is spoken to in TLS, and nothing that hides in a URL.
+// checkServer accepts the URL of an API server with TLS, and nothing that can hide in a URL.
 func checkServer(server, path string) (string, error) {
 	address, err := url.Parse(server)
 	if err != nil {
@@ -172,9 +172,9 @@ func checkServer(server, path string) (string, error) {
 	}
 	switch {
 	case address.Scheme != "https":
-		return "", invalid("%s does not begin with https://: only encrypted connections are made", path)
+		return "", invalid("%s does not start with https://: connections must be encrypted", path)
 	case address.Hostname() == "":
-		return "", invalid("%s names no host", path)
+		return "", invalid("%s has no host", path)
 	case address.User != nil:
 		return "", invalid("%s contains a user: credentials belong to the user of the kubeconfig", path)
 	case address.RawQuery != "" || address.Fragment != "" || address.ForceQuery:

@@ -24,7 +24,7 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// canary stands for every secret value; it must appear in no error.
+// canary stands for every secret value; it must not appear in any error.
 const canary = "CANARY-7f1c"
 
 // certificate returns a certificate and its key in PEM form.
@@ -67,7 +67,7 @@ func ordinaryKubeconfig() kubeconfigParts {
 	}
 }
 
-// text puts the parts together, behind entries that the current context does not use.
+// text combines the parts, after entries that the current context does not use.
 func (k kubeconfigParts) text(t testing.TB) []byte {
 	t.Helper()
 	whole := map[string]any{
@@ -114,7 +114,7 @@ func TestTheCurrentContextIsAllThatCounts(t *testing.T) {
 	}
 }
 
-// A Target gets one context, and of the others not even a name; what would be refused of a Target is refused.
+// A Target gets one context, and not even the names of the others; what is rejected in a Target is rejected.
 func TestOneContext(t *testing.T) {
 	parts := ordinaryKubeconfig()
 	cert, key := certificate(t)
@@ -150,7 +150,7 @@ func TestOneContext(t *testing.T) {
 	if _, err := OneContext(parts.text(t), "main"); err != nil {
 		t.Errorf("without a current context: %v", err)
 	}
-	for context, want := range map[string]string{"other": "is refused", "nowhere": "has no entry", "": "current-context is missing"} {
+	for context, want := range map[string]string{"other": "is rejected", "nowhere": "has no entry", "": "current-context is missing"} {
 		if _, err := OneContext(parts.text(t), context); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("context %q: %v", context, err)
 		}
@@ -198,7 +198,7 @@ func TestCredentialsOfAKubeconfig(t *testing.T) {
 	}
 }
 
-func TestDangerousKeysAreRefusedByName(t *testing.T) {
+func TestDangerousKeysAreRejectedByName(t *testing.T) {
 	cert, _ := certificate(t)
 	encode := base64.StdEncoding.EncodeToString
 	for _, c := range []struct {
@@ -207,30 +207,30 @@ func TestDangerousKeysAreRefusedByName(t *testing.T) {
 		value any
 		path  string // that the error must name
 	}{
-		{"user", "exec", map[string]any{"command": canary}, "users[1].user.exec is refused"},
-		{"user", "exec", map[string]any{}, "users[1].user.exec is refused"},
-		{"user", "auth-provider", map[string]any{"name": "gcp"}, "users[1].user.auth-provider is refused"},
-		{"user", "auth-provider", map[string]any{}, "users[1].user.auth-provider is refused"},
-		{"user", "tokenFile", "/" + canary, "users[1].user.tokenFile is refused"},
-		{"user", "client-certificate", canary, "users[1].user.client-certificate is refused"},
-		{"user", "client-key", canary, "users[1].user.client-key is refused"},
-		{"user", "as", canary, "users[1].user.as is refused"},
-		{"user", "as-uid", canary, "users[1].user.as-uid is refused"},
-		{"user", "as-groups", []any{canary}, "users[1].user.as-groups is refused"},
-		{"user", "as-user-extra", map[string]any{"x": []any{canary}}, "users[1].user.as-user-extra is refused"},
-		{"user", "tokenfile", canary, "users[1].user.tokenfile is not known"},
-		{"cluster", "certificate-authority", canary, "clusters[1].cluster.certificate-authority is refused"},
-		{"cluster", "insecure-skip-tls-verify", true, "clusters[1].cluster.insecure-skip-tls-verify is refused"},
-		{"cluster", "insecure-skip-tls-verify", "true", "clusters[1].cluster.insecure-skip-tls-verify is refused"},
-		{"cluster", "proxy-url", "http://" + canary, "clusters[1].cluster.proxy-url is refused"},
-		{"cluster", "disable-compression", true, "clusters[1].cluster.disable-compression is refused"},
-		{"cluster", "anything", canary, "clusters[1].cluster.<key in line 8> is not known"},
-		{"cluster", "server", "http://" + canary, "clusters[1].cluster.server does not begin with https"},
+		{"user", "exec", map[string]any{"command": canary}, "users[1].user.exec is rejected"},
+		{"user", "exec", map[string]any{}, "users[1].user.exec is rejected"},
+		{"user", "auth-provider", map[string]any{"name": "gcp"}, "users[1].user.auth-provider is rejected"},
+		{"user", "auth-provider", map[string]any{}, "users[1].user.auth-provider is rejected"},
+		{"user", "tokenFile", "/" + canary, "users[1].user.tokenFile is rejected"},
+		{"user", "client-certificate", canary, "users[1].user.client-certificate is rejected"},
+		{"user", "client-key", canary, "users[1].user.client-key is rejected"},
+		{"user", "as", canary, "users[1].user.as is rejected"},
+		{"user", "as-uid", canary, "users[1].user.as-uid is rejected"},
+		{"user", "as-groups", []any{canary}, "users[1].user.as-groups is rejected"},
+		{"user", "as-user-extra", map[string]any{"x": []any{canary}}, "users[1].user.as-user-extra is rejected"},
+		{"user", "tokenfile", canary, "users[1].user.tokenfile is unknown"},
+		{"cluster", "certificate-authority", canary, "clusters[1].cluster.certificate-authority is rejected"},
+		{"cluster", "insecure-skip-tls-verify", true, "clusters[1].cluster.insecure-skip-tls-verify is rejected"},
+		{"cluster", "insecure-skip-tls-verify", "true", "clusters[1].cluster.insecure-skip-tls-verify is rejected"},
+		{"cluster", "proxy-url", "http://" + canary, "clusters[1].cluster.proxy-url is rejected"},
+		{"cluster", "disable-compression", true, "clusters[1].cluster.disable-compression is rejected"},
+		{"cluster", "anything", canary, "clusters[1].cluster.<key in line 8> is unknown"},
+		{"cluster", "server", "http://" + canary, "clusters[1].cluster.server does not start with https"},
 		{"cluster", "server", canary + ":6443", "clusters[1].cluster.server"},
 		{"cluster", "server", "https://me:" + canary + "@host", "clusters[1].cluster.server contains a user"},
 		{"cluster", "server", "https://host?x=" + canary, "clusters[1].cluster.server contains a query"},
 		{"cluster", "server", "https://host#" + canary, "clusters[1].cluster.server contains a query or a fragment"},
-		{"cluster", "server", "https://", "clusters[1].cluster.server names no host"},
+		{"cluster", "server", "https://", "clusters[1].cluster.server has no host"},
 		{"cluster", "server", "https://" + canary + ":x", "clusters[1].cluster.server is not a URL"},
 		{"cluster", "server", nil, "clusters[1].cluster.server is missing"},
 		{"cluster", "certificate-authority-data", canary + "!", "certificate-authority-data is not base64"},
@@ -243,13 +243,13 @@ func TestDangerousKeysAreRefusedByName(t *testing.T) {
 		{"user", "client-certificate-data", encode(cert), "client-certificate-data and client-key-data"},
 		{"context", "cluster", nil, "contexts[1].context.cluster is missing"},
 		{"context", "user", "nobody", "users has no entry"},
-		{"context", "whatever", canary, "contexts[1].context.<key in line 19> is not known"},
+		{"context", "whatever", canary, "contexts[1].context.<key in line 19> is unknown"},
 		{"top", "current-context", nil, "kubeconfig.current-context is missing"},
 		{"top", "current-context", "nowhere", "kubeconfig.contexts has no entry"},
 		{"top", "kind", "Secret", "kubeconfig.kind is not"},
 		{"top", "apiVersion", "v2", "kubeconfig.apiVersion is not"},
-		{"top", "data", canary, "kubeconfig.<key in line 21> is not known"},
-		{"top", canary + "=", "x", "kubeconfig.<key in line 1> is not known"},
+		{"top", "data", canary, "kubeconfig.<key in line 21> is unknown"},
+		{"top", canary + "=", "x", "kubeconfig.<key in line 1> is unknown"},
 		{"top", "users", canary, "kubeconfig.users is not a list"},
 		{"top", "users", []any{canary}, "kubeconfig.users[0] is not an object"},
 	} {
@@ -321,7 +321,7 @@ func TestJSONIsAKubeconfigToo(t *testing.T) {
 	}
 }
 
-// assertHarmless is the property of all that ParseKubeconfig accepts.
+// assertHarmless checks the property of everything that ParseKubeconfig accepts.
 func assertHarmless(t *testing.T, config *rest.Config) {
 	t.Helper()
 	switch {

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// unknownFor is how long a kind that the cluster did not know is not asked for again.
+	// unknownFor is how long to wait before asking again for a kind that the cluster did not know.
 	unknownFor = 3 * time.Second
-	// maxUnknown bounds how many such questions are remembered.
+	// maxUnknown bounds how many unknown kinds are cached.
 	maxUnknown = 1000
 )
 
-// mapper knows the kinds of a cluster. It asks the cluster when it is first used and when it does not know a kind, but for the same
-// unknown kind only every few seconds. Reset lets it ask at once, for those who know that kinds were added.
+// mapper maps the kinds of a cluster. It asks the cluster when it is first used and when it does not know a kind, but for the same
+// unknown kind only every few seconds. Reset makes it ask at once, for callers that know that kinds were added.
 type mapper struct {
 	build func() (meta.RESTMapper, error)
 	clock clock.PassiveClock

@@ -13,12 +13,12 @@ import (
 )
 
 var upMetric = prometheus.NewDesc("espalier_target_up",
-	"Whether the cluster of a Target answered the last request, by namespace and name of the Target: 1 or 0. Targets that nobody has used for "+
-		"a quarter of an hour are left out.", []string{"target_namespace", "target"}, nil)
+	"Whether the cluster of a Target answered the last request, by namespace and name of the Target: 1 or 0. Targets that were not used for "+
+		"15 minutes are omitted.", []string{"target_namespace", "target"}, nil)
 
 func init() { metrics.Registry.MustRegister(reports) }
 
-// reports are all that are measured in this process.
+// reports are all Clusters measured in this process.
 var reports = &collector{clusters: map[*Clusters]bool{}}
 
 type collector struct {
@@ -26,7 +26,7 @@ type collector struct {
 	clusters map[*Clusters]bool
 }
 
-// Report has the clusters measured until stop is called.
+// Report measures the clusters until stop is called.
 func (c *Clusters) Report() (stop func()) {
 	reports.mutex.Lock()
 	defer reports.mutex.Unlock()
@@ -41,7 +41,7 @@ func (c *Clusters) Report() (stop func()) {
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(descriptions chan<- *prometheus.Desc) { descriptions <- upMetric }
 
-// Collect implements prometheus.Collector. Several controllers may use one Target; it is down if one of them does not reach it.
+// Collect implements prometheus.Collector. Several controllers may use one Target; it is down if one of them cannot reach it.
 func (c *collector) Collect(metrics chan<- prometheus.Metric) {
 	c.mutex.Lock()
 	measured := maps.Clone(c.clusters)
@@ -63,7 +63,7 @@ func (c *collector) Collect(metrics chan<- prometheus.Metric) {
 	}
 }
 
-// reached tells of each Target in use whether its cluster answered last.
+// reached reports for each Target in use whether its cluster answered the last request.
 func (c *Clusters) reached() map[string]bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -80,7 +80,7 @@ func (c *Clusters) reached() map[string]bool {
 	return result
 }
 
-// reached reports whether the last request got an answer, or there was none yet.
+// reached reports whether the last request was answered, or there was none yet.
 func (b *breaker) reached() bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()

@@ -11,15 +11,15 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// The reasons of the errors of this package.
+// Reasons of the errors of this package.
 const (
 	// ReasonInvalid is for a Target whose content cannot be used as it is.
 	ReasonInvalid = "TargetInvalid"
-	// ReasonRefusedAddress is for a Target that leads to an address that must not be dialled.
+	// ReasonRefusedAddress is for a Target with an address that must not be dialled.
 	ReasonRefusedAddress = "TargetAddressRefused"
 	// ReasonSecretMissing is for a Target whose Secret, or the key in it, does not exist.
 	ReasonSecretMissing = "TargetSecretMissing"
-	// ReasonTokenRefused is for a Target whose service account gives no token.
+	// ReasonTokenRefused is for a Target whose service account does not get a token.
 	ReasonTokenRefused = "TargetTokenRefused"
 	// ReasonUnreachable is for a cluster that does not answer.
 	ReasonUnreachable = "TargetUnreachable"
@@ -30,7 +30,7 @@ const (
 	operationConnect = "ConnectTarget"
 )
 
-// invalid is the error for content that no retry mends. Its text never contains a value of the content.
+// invalid returns the error for content that no retry fixes. Its text never contains a value of the content.
 func invalid(format string, args ...any) error {
 	return failure.Terminalf(failure.Details{
 		Operation: operationResolve,
@@ -39,18 +39,18 @@ func invalid(format string, args ...any) error {
 	}, format, args...)
 }
 
-// missing is the error for an object that may yet come.
+// missing returns the error for an object that may still be created.
 func missing(reason, format string, args ...any) error {
 	return failure.NewRetryable(failure.Details{Operation: operationResolve, Reason: reason}, fmt.Errorf(format, args...))
 }
 
-// Unreachable says that a cluster does not answer, and when the next attempt will be made.
+// Unreachable is the error of a cluster that does not answer. It says when the next attempt will be made.
 type Unreachable struct {
 	// Server is the URL of the API server.
 	Server string
-	// Since is when the first of the attempts failed that have been failing without interruption.
+	// Since is when the uninterrupted series of failed attempts started.
 	Since time.Time
-	// Until is when the next attempt may be made. Before it requests fail without one.
+	// Until is when the next attempt may be made. Until then, requests fail without one.
 	Until time.Time
 	cause error
 }
@@ -61,7 +61,7 @@ func (u *Unreachable) Error() string {
 		u.Server, u.Since.UTC().Format(time.RFC3339), u.Until.UTC().Format(time.RFC3339), u.cause)
 }
 
-// NextAttempt is when a request may reach the cluster again. Who retries then keeps the promise of the message.
+// NextAttempt returns when a request may reach the cluster again. A retry at that time keeps the promise of the message.
 func (u *Unreachable) NextAttempt() time.Time { return u.Until }
 
 // Unwrap returns why the last attempt failed.

@@ -12,21 +12,22 @@ import (
 	"espalier.dev/internal/tenancy"
 )
 
-// tenant is for whom a Target is used, if tenancy is strict; else the zero value. In the cluster that holds the Target, the tenant's
-// account is impersonated. Tokens of other accounts are asked for as that account, so that it needs the right to create them.
+// tenant is the tenant for whom a Target is used, if tenancy is strict; otherwise the zero value. In the cluster that holds the
+// Target, the tenant's account is impersonated. Tokens of other accounts are requested as that account, so that it needs the right
+// to create them.
 type tenant struct {
 	*tenancy.Tenant
 	account tenancy.Account
 }
 
-// tenantIn returns the tenant whose work is done.
+// tenantIn returns the tenant of the current work.
 func tenantIn(ctx context.Context) (tenant, error) {
 	t := tenancy.From(ctx).Itself()
 	account, err := t.Account()
 	return tenant{Tenant: t, account: account}, err
 }
 
-// String tells the clients of tenants apart; it is empty in shared tenancy.
+// String distinguishes the clients of tenants; it is empty in shared tenancy.
 func (t tenant) String() string {
 	if t.Tenant == nil {
 		return ""
@@ -34,15 +35,15 @@ func (t tenant) String() string {
 	return t.account.User()
 }
 
-// asker is how messages name who asks for tokens.
+// asker names, in messages, who requests tokens.
 func (t tenant) asker() string {
 	if t.Tenant == nil {
 		return "the controller"
 	}
-	return "the service account " + t.account.String() + ", as which the work of this namespace is done (--tenancy=strict),"
+	return "the service account " + t.account.String() + ", which the controllers act as in this namespace (--tenancy=strict),"
 }
 
-// owner is the name of an owner on behalf of the tenant.
+// owner returns the name of an owner on behalf of the tenant.
 func (t tenant) owner(name string) string {
 	if t.Tenant == nil {
 		return name
@@ -53,7 +54,7 @@ func (t tenant) owner(name string) string {
 // actingAs stands between the name of a Target and the account that uses it.
 const actingAs = " as "
 
-// actingFor has a tenant ask for all tokens.
+// actingFor makes a tenant request all tokens.
 func (a *access) actingFor(as tenant) *access {
 	if a == nil {
 		return nil
@@ -66,13 +67,13 @@ func (a *access) actingFor(as tenant) *access {
 	return a
 }
 
-// isForTenant reports whether the wish is to act as the very account of the tenant.
+// isForTenant reports whether the token is for the tenant's own account.
 func (w *tokenWish) isForTenant() bool {
 	return w.as.Tenant != nil && w.as.account == tenancy.Account{Namespace: w.namespace, Name: w.account}
 }
 
-// tenantRoute leads to the cluster that holds the Targets by way of the controllers' own credential, with the rights of the tenant's
-// account: the API server lets them impersonate it, and no token is needed.
+// tenantRoute returns the route to the cluster that holds the Targets with the controllers' own credential and the rights of the
+// tenant's account: the API server lets the controllers impersonate it, and no token is needed.
 func (c *Clusters) tenantRoute(wish *tokenWish) (*route, error) {
 	if c.options.HostConfig == nil {
 		return nil, invalid("the service account %s cannot be used: %w", wish, c.noTokens)

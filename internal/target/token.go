@@ -20,10 +20,10 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// renewAfter is the part of a token's life after which a new one is asked for.
+// renewAfter is the fraction of a token's lifetime after which a new one is requested.
 const renewAfter = 0.8
 
-// renewalPause keeps a renewal that failed from being repeated with each request while the old token is still good.
+// renewalPause keeps a failed renewal from being repeated with each request while the old token is still valid.
 const renewalPause = 10 * time.Second
 
 // issuer creates tokens of service accounts in the cluster that holds the Targets.
@@ -35,14 +35,14 @@ type issuer struct {
 	audiences []string // of the cluster that holds the Targets; nil if not yet known
 }
 
-// token is a credential with an end.
+// token is a credential that expires.
 type token struct {
 	value   string
 	renewAt time.Time
 	expires time.Time
 }
 
-// issue asks for a token.
+// issue requests a token.
 func (i *issuer) issue(ctx context.Context, wish *tokenWish) (token, error) {
 	answer, err := i.request(ctx, wish, wish.audiences)
 	if err != nil {
@@ -85,13 +85,13 @@ func (i *issuer) request(ctx context.Context, wish *tokenWish, audiences []strin
 		details.Codes = []string{string(lsv1alpha1.ErrorConfigurationProblem)}
 		return nil, failure.NewTerminal(
 			details,
-			fmt.Errorf("a token for the service account %s cannot be had with that audience and expirationSeconds: %w", wish, err),
+			fmt.Errorf("cannot get a token for the service account %s with that audience and expirationSeconds: %w", wish, err),
 		)
 	}
 	return nil, failure.NewRetryable(details, fmt.Errorf("create a token for the service account %s: %w", wish, err))
 }
 
-// checkAudiences refuses audiences of the cluster that holds the Targets: a token for one of them, sent to another server, would let that
+// checkAudiences rejects audiences of the cluster that holds the Targets: a token for one of them, sent to another server, would let that
 // server act here with the rights of the service account.
 func (i *issuer) checkAudiences(ctx context.Context, wish *tokenWish) error {
 	own, err := i.ownAudiences(ctx, wish)
@@ -101,14 +101,15 @@ func (i *issuer) checkAudiences(ctx context.Context, wish *tokenWish) error {
 	for _, audience := range wish.audiences {
 		if slices.Contains(own, audience) {
 			return invalid(
-				"oidcConfig.audience contains an audience of the cluster that holds the Target: choose one that only the target cluster accepts, otherwise that cluster could use the token here",
+				"oidcConfig.audience contains an audience of the cluster of the Target: choose one that only the target cluster accepts, otherwise that cluster could use the token here",
 			)
 		}
 	}
 	return nil
 }
 
-// ownAudiences learns the audiences of the cluster that holds the Targets: a token request that names none is answered with them.
+// ownAudiences determines the audiences of the cluster that holds the Targets: they are in the answer to a token request that
+// names none.
 func (i *issuer) ownAudiences(ctx context.Context, wish *tokenWish) ([]string, error) {
 	i.mutex.Lock()
 	known := i.audiences
@@ -126,11 +127,12 @@ func (i *issuer) ownAudiences(ctx context.Context, wish *tokenWish) ([]string, e
 	return i.audiences, nil
 }
 
-// tokenSource keeps the token of a service account fresh. While a new one is fetched the old one serves, as long as it is good.
+// tokenSource keeps the token of a service account fresh. While a new one is fetched, the old one is used as long as it is
+// valid.
 type tokenSource struct {
 	issuer *issuer
 	wish   *tokenWish
-	turn   chan struct{} // taken by the one who fetches
+	turn   chan struct{} // taken by the goroutine that fetches
 
 	mutex   sync.Mutex
 	current token
@@ -140,7 +142,7 @@ func newTokenSource(i *issuer, wish *tokenWish) *tokenSource {
 	return &tokenSource{issuer: i, wish: wish, turn: make(chan struct{}, 1)}
 }
 
-// header is the credential as a request carries it.
+// header returns the credential as a header.
 func (s *tokenSource) header(ctx context.Context) (string, error) {
 	value, fresh, good := s.look()
 	if fresh {
@@ -163,7 +165,7 @@ func (s *tokenSource) header(ctx context.Context) (string, error) {
 	return s.renew(ctx)
 }
 
-// renew fetches a token, unless somebody else has done it in the meantime. The caller has the turn.
+// renew fetches a token, unless another goroutine has done so in the meantime. The caller has the turn.
 func (s *tokenSource) renew(ctx context.Context) (string, error) {
 	if value, fresh, _ := s.look(); fresh {
 		return value, nil
@@ -188,7 +190,7 @@ func (s *tokenSource) renew(ctx context.Context) (string, error) {
 	return bearer(next.value), nil
 }
 
-// look returns the header that the current token makes, whether the token needs no renewal, and whether it is valid at all.
+// look returns the header of the current token, whether the token needs no renewal, and whether it is valid at all.
 func (s *tokenSource) look() (value string, fresh, good bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

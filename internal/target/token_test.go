@@ -31,7 +31,7 @@ func selfTarget(namespace, account string) *lsv1alpha1.Target {
 }
 
 func TestASelfTargetHasTheRightsOfItsServiceAccountOnly(t *testing.T) {
-	// The address of the host is the operator's, so no rule for those of users applies to it.
+	// The operator chose the address of the host, so the rules for users' addresses do not apply.
 	w := newWorld(t, func(o *Options) { o.Dialer = dial.Rules{} })
 	account(t, w.host, w.namespace, "deployer", may("configmaps", "create"))
 	cluster := w.cluster(t, selfTarget(w.namespace, "deployer"))
@@ -69,7 +69,7 @@ func TestServiceAccountsThatGiveNoToken(t *testing.T) {
 		"it has no name":          {w.clusters, selfTarget(w.namespace, ""), failure.Terminal, "selfConfig.serviceAccount.name is missing"},
 		"the controller may not":  {weak, selfTarget(w.namespace, "controller"), failure.Retryable, "create serviceaccounts/token"},
 		"too short a life":        {w.clusters, short, failure.Terminal, "selfConfig.expirationSeconds is less than 600"},
-		"longer than any token's": {w.clusters, endless, failure.Terminal, "cannot be had"},
+		"longer than any token's": {w.clusters, endless, failure.Terminal, "cannot get a token"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := c.clusters.For(t.Context(), c.target)
@@ -80,7 +80,7 @@ func TestServiceAccountsThatGiveNoToken(t *testing.T) {
 	}
 }
 
-// tokenRequests counts how often tokens are asked for, and lets the requests fail on demand.
+// tokenRequests counts the requests for tokens, and makes them fail on demand.
 type tokenRequests struct {
 	count atomic.Int32
 	fail  atomic.Bool
@@ -123,7 +123,7 @@ func TestTokensAreRenewedBeforeTheyExpire(t *testing.T) {
 	requests.fail.Store(true)
 	w.advance(20 * time.Second)
 	use(2)
-	use(2) // The old one is still good, so there is time.
+	use(2) // The old one is still valid, so there is time.
 	w.advance(renewalPause)
 	requests.fail.Store(false)
 	use(3)
@@ -136,7 +136,7 @@ func TestTokensAreRenewedBeforeTheyExpire(t *testing.T) {
 	}
 }
 
-func TestARefusedTokenIsReplaced(t *testing.T) {
+func TestARejectedTokenIsReplaced(t *testing.T) {
 	w := newWorld(t)
 	account(t, w.host, w.namespace, "deployer", may("configmaps", "list"))
 	target := selfTarget(w.namespace, "deployer")
@@ -148,7 +148,7 @@ func TestARefusedTokenIsReplaced(t *testing.T) {
 	mustList(t, w.cluster(t, target), w.namespace)
 }
 
-// spoil makes the token of a cluster one that nobody accepts, as when the keys of the issuer change.
+// spoil replaces the token of a cluster by an invalid one, as when the keys of the issuer change.
 func spoil(t *testing.T, cluster *Cluster) {
 	t.Helper()
 	source, ok := cluster.credential.(*tokenSource)
@@ -160,8 +160,8 @@ func spoil(t *testing.T, cluster *Cluster) {
 	source.current.value = "spoiled"
 }
 
-// trusting is a cluster that trusts tokens of the host for one audience, as an API server with OIDC does: it asks the host whose token
-// it is, and lets the right one act on the real cluster behind it.
+// trusting is a cluster that trusts tokens of the host for one audience, like an API server with OIDC: it asks the host for the owner
+// of the token, and lets the right one act on the real cluster behind it.
 func trusting(t *testing.T, host, behind *testkit.APIServer, audience, user string) strangeServer {
 	t.Helper()
 	address, err := url.Parse(behind.Config().Host)
@@ -222,8 +222,8 @@ func TestNoTokenForTheHostLeavesIt(t *testing.T) {
 		audience []string
 		text     string
 	}{
-		"the host's audience":             {review.Status.Audiences[:1], "audience of the cluster that holds the Target"},
-		"the host's audience among other": {append([]string{"plants"}, review.Status.Audiences...), "audience of the cluster that holds the Target"},
+		"the host's audience":             {review.Status.Audiences[:1], "audience of the cluster of the Target"},
+		"the host's audience among other": {append([]string{"plants"}, review.Status.Audiences...), "audience of the cluster of the Target"},
 		"no audience":                     {nil, "oidcConfig.audience is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestNoTokenForTheHostLeavesIt(t *testing.T) {
 
 func TestOIDCTargetsThatCannotBeUsed(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"oidcConfig":{"server":"http://host","serviceAccount":{"name":"a"},"audience":["b"]}}`:                  "oidcConfig.server does not begin with https",
+		`{"oidcConfig":{"server":"http://host","serviceAccount":{"name":"a"},"audience":["b"]}}`:                  "oidcConfig.server does not start with https",
 		`{"oidcConfig":{"server":"https://host","serviceAccount":{},"audience":["b"]}}`:                           "oidcConfig.serviceAccount.name is missing",
 		`{"oidcConfig":{"server":"https://host","serviceAccount":{"name":"a"},"audience":["b"],"caData":"YQ=="}}`: "oidcConfig.caData contains no certificate",
 		`{"oidcConfig":{"server":"https://host","serviceAccount":{"name":"a"},"audience":"b"}}`:                   "oidcConfig cannot be read",

@@ -15,11 +15,11 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// maxAnswer bounds the answer to one request. Target clusters belong to users, and one of them could answer without end.
+// maxAnswer bounds the answer to one request. Target clusters belong to users, and one of them could send an endless answer.
 const maxAnswer = 64 << 20
 
-// gate stands between all clients of a cluster and the network. It lets requests fail at once while the cluster is out of reach, bounds
-// answers, follows no redirect and tells when the credential is refused.
+// gate stands between all clients of a cluster and the network. It makes requests fail at once while the cluster is unreachable, bounds
+// answers, follows no redirect and reports when the credential is rejected.
 type gate struct {
 	next     http.RoundTripper
 	breaker  *breaker
@@ -44,7 +44,7 @@ func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		closeBody(response.Body)
 		return nil, fmt.Errorf(
-			"the target cluster %s redirects to another place, which no API server does: redirects are not followed",
+			"the target cluster %s redirects elsewhere, which no API server does: redirects are not followed",
 			g.breaker.server,
 		)
 	}
@@ -54,7 +54,7 @@ func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// judge turns an error of the network into one that says what can be done about it.
+// judge turns a network error into one that says what can be done about it.
 func judge(ctx context.Context, a *attempt, err error) error {
 	var refusal *dial.Refusal
 	switch {
@@ -79,7 +79,7 @@ func closeBody(body io.Closer) {
 	}
 }
 
-// isStream tells requests whose answer has no end: watches and logs that are followed.
+// isStream identifies requests with endless answers: watches and followed logs.
 func isStream(request *http.Request) bool {
 	query := request.URL.Query()
 	for _, key := range []string{"watch", "follow"} {
@@ -96,13 +96,13 @@ type boundedBody struct {
 	left int64
 }
 
-var errLongAnswer = fmt.Errorf("the target cluster answered with more than %d bytes: ask for less at once", maxAnswer)
+var errLongAnswer = fmt.Errorf("the target cluster answered with more than %d bytes: request less at once", maxAnswer)
 
 func (b *boundedBody) Read(buffer []byte) (int, error) {
 	if b.left < 0 {
 		return 0, errLongAnswer
 	}
-	// One byte more than allowed tells an answer that is too long from one that just fits.
+	// One byte more than allowed distinguishes an answer that is too long from one that just fits.
 	buffer = buffer[:min(int64(len(buffer)), b.left+1)]
 	n, err := b.ReadCloser.Read(buffer)
 	b.left -= int64(n)

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -131,7 +132,7 @@ func TestOnLoopback(t *testing.T) {
 	}
 }
 
-// strangeServer is what a user may run in place of an API server.
+// strangeServer is a server that a user may run in place of an API server.
 type strangeServer struct{ *httptest.Server }
 
 func strange(t *testing.T, handler http.HandlerFunc) strangeServer {
@@ -141,7 +142,7 @@ func strange(t *testing.T, handler http.HandlerFunc) strangeServer {
 	return strangeServer{server}
 }
 
-// authority is what to trust it by.
+// authority returns the certificate to trust it by.
 func (s strangeServer) authority() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 }
@@ -154,7 +155,7 @@ func (s strangeServer) target(t *testing.T, namespace string) *lsv1alpha1.Target
 	return testkit.Target(namespace, "strange").Kubeconfig(string(parts.text(t))).Build()
 }
 
-// read makes a request that needs no discovery, and reads the answer to its end.
+// read makes a request that needs no discovery, and reads the whole answer.
 func read(ctx context.Context, cluster *Cluster) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, cluster.Config().Host+"/version", nil)
 	if err != nil {
@@ -220,6 +221,38 @@ func TestAServerOfAnotherAuthorityIsNotTrusted(t *testing.T) {
 	}
 }
 
+// A cluster may quote the request that it rejects. Nobody learns the credential from that, not even one that was issued for the request.
+func TestAnswersShowNoCredential(t *testing.T) {
+	quotes := strange(t, func(rw http.ResponseWriter, r *http.Request) {
+		user, password, _ := r.BasicAuth()
+		http.Error(rw, fmt.Sprint(r.Header, user, password), http.StatusForbidden)
+	})
+	basic := base64.StdEncoding.EncodeToString([]byte("me:" + canary))
+	for name, user := range map[string]map[string]any{
+		"a token": {"token": canary}, "a name and password": {"username": "me", "password": canary},
+	} {
+		w := newWorld(t)
+		parts := ordinaryKubeconfig()
+		parts.cluster["server"] = quotes.URL
+		parts.cluster["certificate-authority-data"] = base64.StdEncoding.EncodeToString(quotes.authority())
+		parts.user = user
+		cluster := w.cluster(t, testkit.Target(w.namespace, "a").Kubeconfig(string(parts.text(t))).Build())
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, cluster.Config().Host+"/version", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := cluster.Config().Transport.RoundTrip(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		if err != nil || !strings.Contains(string(text), "<masked>") || int64(len(text)) != answer.ContentLength ||
+			strings.Contains(string(text), canary) || strings.Contains(string(text), basic) {
+			t.Errorf("%s: %s %v", name, text, err)
+		}
+	}
+}
+
 func TestBasicAuthenticationAndClientCertificates(t *testing.T) {
 	w := newWorld(t)
 	server := strange(t, func(rw http.ResponseWriter, r *http.Request) {
@@ -243,7 +276,7 @@ func TestBasicAuthenticationAndClientCertificates(t *testing.T) {
 
 var sapling = schema.GroupVersionKind{Group: "target.example.org", Version: "v1", Kind: "Sapling"}
 
-// saplings defines a kind that no cluster has by itself.
+// saplings is the CRD of a kind that no cluster has by itself.
 func saplings() *apiextensionsv1.CustomResourceDefinition {
 	names := apiextensionsv1.CustomResourceDefinitionNames{
 		Plural:   "saplings",

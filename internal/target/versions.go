@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// versionMapper knows the kinds of those versions of groups that somebody has asked for, by one small request for each. What is asked
-// without a version is left to another mapper, which asks for everything that the cluster serves and keeps it.
+// versionMapper maps the kinds of requested versions of groups, with one small request for each version. Requests without a version
+// are left to another mapper, which reads and caches everything that the cluster serves.
 type versionMapper struct {
 	meta.RESTMapper
 	discovery discovery.ServerResourcesInterface
@@ -29,13 +29,14 @@ func newVersionMapper(asker discovery.ServerResourcesInterface, others meta.REST
 	return &versionMapper{RESTMapper: others, discovery: asker, known: map[schema.GroupVersion]meta.RESTMapper{}}
 }
 
-// RESTMapping finds a kind. One that is not among those of its version is asked for again, since it may have been added.
+// RESTMapping finds a kind. If its version is known but lacks the kind, the version is read again, because the kind may have
+// been added.
 func (m *versionMapper) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
 	if len(versions) != 1 || versions[0] == "" {
 		return m.RESTMapper.RESTMapping(kind, versions...)
 	}
 	version := schema.GroupVersion{Group: kind.Group, Version: versions[0]}
-	// One question at a time: the first one of all makes the connection, and there is to be one for all.
+	// One request at a time: the very first one opens the connection that all of them share.
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	if known := m.known[version]; known != nil {

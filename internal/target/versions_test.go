@@ -52,7 +52,7 @@ func TestFewKindsAreFoundWithoutAskingForAll(t *testing.T) {
 	}
 }
 
-// discoveries are the paths at which somebody has asked for kinds.
+// discoveries are the paths of discovery requests.
 func discoveries(tr *traffic.Traffic) []string {
 	var paths []string
 	for _, request := range tr.Requests() {

@@ -13,18 +13,19 @@ import (
 	"espalier.dev/internal/taskgroup"
 )
 
-// watchKey tells the shared watches of a cluster apart. The namespace is empty for kinds without one.
+// watchKey identifies a shared watch of a cluster. The namespace is empty for cluster-scoped kinds.
 type watchKey struct {
 	gvk       schema.GroupVersionKind
 	namespace string
 }
 
-// watches counts who follows what in one cluster. A watch begins with its first subscriber and ends with its last.
+// watches manages the watches of one cluster and their subscribers. A watch starts with its first subscriber and ends with
+// its last.
 type watches struct {
 	client client.WithWatch
 	tasks  *taskgroup.Group
 	timing timing
-	// closeIdle closes connections that nobody needs any more.
+	// closeIdle closes connections that are no longer needed.
 	closeIdle func()
 
 	mutex   sync.Mutex
@@ -32,7 +33,7 @@ type watches struct {
 	retired bool
 }
 
-// sharedWatch is one watch and its subscribers by the name of the object. The mutex of watches protects it.
+// sharedWatch is one watch and its subscribers by object name. The mutex of watches protects it.
 type sharedWatch struct {
 	cancel      context.CancelFunc
 	subscribers map[string]map[*subscription]bool
@@ -95,14 +96,14 @@ func (w *watches) remove(key watchKey, shared *sharedWatch, name string, s *subs
 	}
 }
 
-// any reports whether somebody watches.
+// any reports whether there are watches.
 func (w *watches) any() bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	return len(w.active) > 0
 }
 
-// wake wakes who follows the object of that name, or all objects.
+// wake wakes the subscribers of the object, and those of all objects.
 func (w *watches) wake(shared *sharedWatch, name string) {
 	w.mutex.Lock()
 	subscribers := appendKeys(appendKeys(nil, shared.subscribers[name]), shared.subscribers[""])
@@ -110,7 +111,7 @@ func (w *watches) wake(shared *sharedWatch, name string) {
 	wakeEach(subscribers)
 }
 
-// wakeShared wakes all who share a watch.
+// wakeShared wakes all subscribers of a watch.
 func (w *watches) wakeShared(shared *sharedWatch) {
 	w.mutex.Lock()
 	var subscribers []*subscription
@@ -121,7 +122,7 @@ func (w *watches) wakeShared(shared *sharedWatch) {
 	wakeEach(subscribers)
 }
 
-// retire wakes all who watch, for they should look for another client, and lets go of connections.
+// retire wakes all subscribers, so that they look for another client, and closes connections.
 func (w *watches) retire() {
 	w.mutex.Lock()
 	w.retired = true
@@ -143,7 +144,7 @@ func appendKeys(list []*subscription, set map[*subscription]bool) []*subscriptio
 	return list
 }
 
-// wakeEach is called without the lock, since whoever wakes may stop a watch.
+// wakeEach is called without the lock, because a wake function may stop a watch.
 func wakeEach(subscribers []*subscription) {
 	for _, s := range subscribers {
 		s.wake()

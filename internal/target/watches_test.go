@@ -57,7 +57,7 @@ func (s *sleeper) awaken(t *testing.T, w *world, streams int) {
 	s.await(t)
 }
 
-// deployTarget is a Target with a service account that may follow ConfigMaps.
+// deployTarget is a Target with a service account that may watch ConfigMaps.
 func (w *world) deployTarget(t *testing.T) *Cluster {
 	t.Helper()
 	token := account(t, w.host, w.namespace, "deployer", may("configmaps", "list", "watch"))
@@ -88,7 +88,7 @@ func TestAWatchWakesOnCreationChangeAndDeletion(t *testing.T) {
 		t.Fatal(err)
 	}
 	mine.await(t)
-	// Events of one watch are in order, so those of the other object would have come before this one.
+	// Events of one watch are ordered, so those of the other object would have arrived before this one.
 	select {
 	case <-others.woken:
 		t.Error("the change of another object woke")
@@ -151,7 +151,7 @@ func TestAWatchEndsWithItsLastSubscriber(t *testing.T) {
 	assertNoGoroutinesOfOurs(t)
 }
 
-// assertNoGoroutinesOfOurs looks for goroutines that run code of this package. Close has waited for them, so none is about to end.
+// assertNoGoroutinesOfOurs checks that no goroutine runs code of this package. Close has waited for them, so none is about to end.
 func assertNoGoroutinesOfOurs(t *testing.T) {
 	t.Helper()
 	stacks := make([]byte, 4<<20)
@@ -163,7 +163,7 @@ func assertNoGoroutinesOfOurs(t *testing.T) {
 	}
 }
 
-func TestAnExpiredVersionIsListedAnew(t *testing.T) {
+func TestAnExpiredVersionIsListedAgain(t *testing.T) {
 	w := newWorld(t)
 	gone := 2
 	w.traffic.AnswerWith(func(request *http.Request) *http.Response {
@@ -184,7 +184,7 @@ func TestALostConnectionIsResumedAndWakes(t *testing.T) {
 	w := newWorld(t)
 	way := relay.New(t, w.host.Config().Host)
 	token := account(t, w.host, w.namespace, "deployer", may("configmaps", "list", "watch"))
-	// The breaker must not hold the watch back, so its clock goes on.
+	// The breaker must not delay the watch, so its clock runs.
 	clusters := NewClusters(Options{Host: w.host.Client(), Dialer: w.clusters.options.Dialer, WrapTransport: w.traffic.Wrap})
 	clusters.timing = w.clusters.timing
 	defer clusters.Close()
@@ -265,7 +265,7 @@ func TestKindsWithoutANamespaceAreWatchedToo(t *testing.T) {
 	sleeper.await(t)
 }
 
-// A server that never answers must not keep those waiting who watch there.
+// A server that never answers must not make its watchers wait forever.
 func TestAServerThatNeverAnswersWakesNowAndThen(t *testing.T) {
 	w := newWorld(t)
 	w.clusters.timing.recheck, w.clusters.timing.answer = 20*time.Millisecond, 20*time.Millisecond

@@ -13,16 +13,16 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Way is how a kubeconfig leads to a cluster, without the credential: where the cluster is, how it is recognised, and what the
-// kubeconfig calls things.
+// Way is how a kubeconfig reaches a cluster, without the credential: the address of the cluster, its verification, and the
+// names in the kubeconfig.
 type Way struct {
 	Context, Cluster, User string
 	Server, ServerName     string
 	Authority              []byte
 }
 
-// WayOf returns the way to the cluster of a Target. It asks nothing of the cluster. A Target with selfConfig has none: where the host
-// cluster is from outside is not known here.
+// WayOf returns the way to the cluster of a Target. It sends nothing to the cluster. A Target with selfConfig has none: the external
+// address of the host cluster is not known here.
 func (c *Clusters) WayOf(ctx context.Context, t *lsv1alpha1.Target) (Way, error) {
 	way, err := c.wayOf(ctx, t)
 	if err != nil {
@@ -48,12 +48,12 @@ func (c *Clusters) wayOf(ctx context.Context, t *lsv1alpha1.Target) (Way, error)
 	case a.oidc != nil:
 		way.Server, way.Authority = a.server.Host, a.server.CAData
 	default:
-		return Way{}, invalid("no kubeconfig can be made of a Target with selfConfig: use one with a kubeconfig or oidcConfig")
+		return Way{}, invalid("a Target with selfConfig has no kubeconfig: use one with a kubeconfig or oidcConfig")
 	}
 	return way, nil
 }
 
-// names are what a kubeconfig calls its current context, and the cluster and the user of it.
+// names are the names of the current context of a kubeconfig, its cluster and its user.
 type names struct{ context, cluster, user string }
 
 func (n names) or(way Way) Way {
@@ -69,13 +69,13 @@ func (w Way) WithToken(user, token string) (string, error) {
 	return w.kubeconfig(clientcmdv1.AuthInfo{Token: token})
 }
 
-// loginArguments are those of kubectl's plug-in oidc-login, beside issuer and client.
+// loginArguments are the arguments of kubectl's plug-in oidc-login, except issuer and client.
 var loginArguments = []string{
 	"--oidc-extra-scope=email", "--oidc-extra-scope=profile", "--oidc-extra-scope=offline_access", "--oidc-use-pkce", "--grant-type=auto",
 }
 
-// WithLogin returns a kubeconfig with which people log in at an identity provider. It runs a command on their machines, and is of no use
-// to controllers.
+// WithLogin returns a kubeconfig with which people log in at an identity provider. It runs a command on their machines, so controllers
+// cannot use it.
 func (w Way) WithLogin(issuer, client string) (string, error) {
 	arguments := append([]string{"oidc-login", "get-token", "--oidc-issuer-url=" + issuer, "--oidc-client-id=" + client}, loginArguments...)
 	return w.kubeconfig(clientcmdv1.AuthInfo{Exec: &clientcmdv1.ExecConfig{
@@ -98,7 +98,7 @@ func (w Way) kubeconfig(user clientcmdv1.AuthInfo) (string, error) {
 	return string(text), nil
 }
 
-// OnlyUser returns the name of the user of a kubeconfig that has one only.
+// OnlyUser returns the name of the user in a kubeconfig that has only one.
 func OnlyUser(raw []byte) (string, error) {
 	config, err := decodeSound(raw)
 	if err != nil {
@@ -107,8 +107,7 @@ func OnlyUser(raw []byte) (string, error) {
 	return config.AuthInfos[0].Name, nil
 }
 
-// ReplaceCredential returns a kubeconfig that has one user only with a token as the credential of this user, in the place of what was
-// there. Everything else stays.
+// ReplaceCredential returns a kubeconfig with one user, with a token replacing that user's credential. Everything else stays.
 func ReplaceCredential(raw []byte, token string) ([]byte, error) {
 	config, err := decodeSound(raw)
 	if err != nil {
@@ -118,8 +117,9 @@ func ReplaceCredential(raw []byte, token string) ([]byte, error) {
 	return yaml.Marshal(config)
 }
 
-// OneContext returns the part of a kubeconfig that a Target needs: one context with its cluster and its user. Whoever reads the Target has
-// no use for the credentials of other clusters. Without a name it is the current context. The part is refused as by ParseKubeconfig.
+// OneContext returns the part of a kubeconfig that a Target needs: one context with its cluster and its user. Readers of the Target have
+// no use for the credentials of other clusters. An empty name means the current context. The part is rejected under the same conditions as
+// in ParseKubeconfig.
 func OneContext(raw []byte, context string) (string, error) {
 	document, err := parseDocument(raw, "kubeconfig")
 	if err != nil {
@@ -150,7 +150,7 @@ func decodeSound(raw []byte) (*clientcmdv1.Config, error) {
 		return nil, invalid("kubeconfig cannot be decoded: compare the types of its fields with the documentation")
 	}
 	if len(config.AuthInfos) != 1 {
-		return nil, invalid("kubeconfig.users has %d entries: keep one, with the name of the service account that the token is of",
+		return nil, invalid("kubeconfig.users has %d entries: keep the one of the service account of the token",
 			len(config.AuthInfos))
 	}
 	return config, nil

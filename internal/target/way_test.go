@@ -19,7 +19,7 @@ import (
 	"espalier.dev/internal/testkit/traffic"
 )
 
-// What a kubeconfig calls things is kept, whatever form the content of the Target has; the credential is not.
+// The names in a kubeconfig are kept, whatever form the content of the Target has; the credential is not.
 func TestAWayKeepsNamesAndNoCredential(t *testing.T) {
 	w := newWorld(t)
 	token := account(t, w.host, w.namespace, "deployer")
@@ -98,7 +98,7 @@ func TestReplaceCredential(t *testing.T) {
 	}
 }
 
-// Clusters issue what the credential of the Target may ask for, under names that stay within the path.
+// Clusters issue what the credential of the Target may request, for names that stay within the path.
 func TestWhatClustersIssue(t *testing.T) {
 	w := newWorld(t)
 	rights := may("serviceaccounts/token", "create")
@@ -119,14 +119,14 @@ func TestWhatClustersIssue(t *testing.T) {
 		kind failure.Kind
 		want string
 	}{
-		"forbidden":    {ask("asker", w.namespace, 600), failure.Retryable, "may not ask for it"},
-		"too short":    {ask("robot", w.namespace, 10), failure.Terminal, "cannot be had"},
-		"a path":       {ask("../../../x", w.namespace, 600), failure.Terminal, "is no name of an object"},
-		"another path": {ask("robot", "a/b", 600), failure.Terminal, "is no name of a namespace"},
+		"forbidden":    {ask("asker", w.namespace, 600), failure.Retryable, "may not request it"},
+		"too short":    {ask("robot", w.namespace, 10), failure.Terminal, "cannot get"},
+		"a path":       {ask("../../../x", w.namespace, 600), failure.Terminal, "is not a valid object name"},
+		"another path": {ask("robot", "a/b", 600), failure.Terminal, "is not a valid namespace name"},
 		"a shoot's path": {func() error {
 			_, err := cluster.AdminKubeconfig(t.Context(), types.NamespacedName{Namespace: "..", Name: "x"}, 600)
 			return err
-		}(), failure.Terminal, "is no name of a namespace"},
+		}(), failure.Terminal, "is not a valid namespace name"},
 	} {
 		if test.err == nil || failure.KindOf(test.err) != test.kind || !strings.Contains(test.err.Error(), test.want) {
 			t.Errorf("%s: %v", name, test.err)
@@ -139,7 +139,7 @@ func TestWhatClustersIssue(t *testing.T) {
 		return traffic.Refusal(request, http.StatusCreated, "")
 	})
 	_, err = cluster.AdminKubeconfig(t.Context(), types.NamespacedName{Namespace: "garden", Name: "east"}, 600)
-	if err == nil || !strings.Contains(err.Error(), "contains none") {
+	if err == nil || !strings.Contains(err.Error(), "has no kubeconfig") {
 		t.Errorf("an answer without a kubeconfig: %v", err)
 	}
 }

@@ -20,10 +20,7 @@ import (
 	"espalier.dev/internal/testkit/traffic"
 )
 
-// patience is for broken tests only.
-const patience = 60 * time.Second
-
-// world is a host with Targets, and everything that goes out from it.
+// world is a host with Targets, and all traffic from it.
 type world struct {
 	host      *testkit.APIServer
 	namespace string
@@ -32,7 +29,7 @@ type world struct {
 	clusters  *Clusters
 }
 
-// newWorld returns a world whose watches recover without much ado. Its clock stands still until a test moves it.
+// newWorld returns a world whose watches recover quickly. Its clock stands still until a test moves it.
 func newWorld(t *testing.T, change ...func(*Options)) *world {
 	t.Helper()
 	w := &world{host: testkit.Server(t), clock: clocktesting.NewFakePassiveClock(time.Now()), traffic: traffic.New()}
@@ -55,7 +52,7 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 
 func (w *world) advance(by time.Duration) { w.clock.SetTime(w.clock.Now().Add(by)) }
 
-// cluster returns what a Target leads to.
+// cluster returns the cluster of a Target.
 func (w *world) cluster(t *testing.T, target *lsv1alpha1.Target) *Cluster {
 	t.Helper()
 	cluster, err := w.clusters.For(t.Context(), target)
@@ -65,7 +62,7 @@ func (w *world) cluster(t *testing.T, target *lsv1alpha1.Target) *Cluster {
 	return cluster
 }
 
-// account creates a service account that may do what the rules say in its namespace, and returns a token for it.
+// account creates a service account with the given rights in its namespace, and returns a token for it.
 func account(t *testing.T, server *testkit.APIServer, namespace, name string, rules ...rbacv1.PolicyRule) string {
 	t.Helper()
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: name}
@@ -86,7 +83,8 @@ func may(resource string, verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{resource}, Verbs: verbs}
 }
 
-// kubeconfigFor returns a kubeconfig with a token for a server, reached by that address or, if there is none, its own.
+// kubeconfigFor returns a kubeconfig with a token for a server, with the given address or, if that is empty, the server's
+// own.
 func kubeconfigFor(t *testing.T, server *testkit.APIServer, address, token string) string {
 	t.Helper()
 	parts := ordinaryKubeconfig()

@@ -14,10 +14,11 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// all is the expression that chooses everything.
+// all is the expression that selects everything.
 const all = "*"
 
-// Chooser reports which names an expression chooses. It is not anchored: a chooses bar as well. An empty one chooses nothing.
+// Chooser returns a function that reports whether an expression selects a name. The expression is not anchored: a selects bar as well. An
+// empty one selects nothing.
 func Chooser(field, expression string) (func(name string) bool, error) {
 	switch expression {
 	case "":
@@ -27,15 +28,15 @@ func Chooser(field, expression string) (func(name string) bool, error) {
 	}
 	compiled, err := regexp.Compile(expression)
 	if err != nil {
-		return nil, invalid("spec.%s is no regular expression: %v; to choose all write *", field, err)
+		return nil, invalid("spec.%s is not a regular expression: %v; to select all, use *", field, err)
 	}
 	return compiled.MatchString, nil
 }
 
-// Check says what is wrong with a spec.
+// Check returns an error if a spec is invalid.
 func Check(spec lsv1alpha1.TargetSyncSpec) error {
 	if spec.SecretNameExpression != "" && spec.ShootNameExpression != "" {
-		return invalid("spec has both secretNameExpression and shootNameExpression: keep the one that is meant")
+		return invalid("spec has both secretNameExpression and shootNameExpression: keep one")
 	}
 	if _, err := Chooser("secretNameExpression", spec.SecretNameExpression); err != nil {
 		return err
@@ -44,36 +45,36 @@ func Check(spec lsv1alpha1.TargetSyncSpec) error {
 		return err
 	}
 	if spec.SecretRef.Name == "" {
-		return invalid("spec.secretRef.name is missing: name the Secret with the kubeconfig of the source")
+		return invalid("spec.secretRef.name is missing: set the Secret with the kubeconfig of the source")
 	}
 	if len(validation.IsDNS1123Label(spec.SourceNamespace)) > 0 {
-		return invalid("spec.sourceNamespace is %q, which is no name of a namespace", spec.SourceNamespace)
+		return invalid("spec.sourceNamespace is %q, which is not a valid namespace name", spec.SourceNamespace)
 	}
 	if name := sourceTarget(spec); spec.CreateTargetToSource && len(validation.IsDNS1123Subdomain(name)) > 0 {
-		return invalid("spec.targetToSourceName is %q, which is no name of a Target", name)
+		return invalid("spec.targetToSourceName is %q, which is not a valid Target name", name)
 	}
 	return nil
 }
 
-// sourceTarget is the name of the Target for the source itself.
+// sourceTarget returns the name of the Target for the source itself.
 func sourceTarget(spec lsv1alpha1.TargetSyncSpec) string {
 	return cmp.Or(spec.TargetToSourceName, spec.SourceNamespace)
 }
 
-// CredentialKey is the key of the kubeconfig of the source.
+// CredentialKey returns the key of the source's kubeconfig.
 func CredentialKey(spec lsv1alpha1.TargetSyncSpec) string {
 	return cmp.Or(spec.SecretRef.Key, KubeconfigKey)
 }
 
-// The reasons of errors, beside those of the packages that read and write.
+// The reasons of errors, in addition to those of the packages that read and write.
 const (
-	// ReasonInvalid says that the spec has to change.
+	// ReasonInvalid means that the spec must change.
 	ReasonInvalid = "TargetSyncInvalid"
-	// ReasonNotAlone says that there is another TargetSync in the namespace.
+	// ReasonNotAlone means that there is another TargetSync in the namespace.
 	ReasonNotAlone = "TargetSyncNotAlone"
-	// ReasonNotOurs says that an object of somebody else is in the way.
+	// ReasonNotOurs means that a foreign object blocks the synchronisation.
 	ReasonNotOurs = "ObjectNotOurs"
-	// ReasonFailed says that the synchronisation went wrong.
+	// ReasonFailed means that the synchronisation failed.
 	ReasonFailed = "SynchronisationFailed"
 )
 
@@ -87,9 +88,9 @@ func obstacle(reason string, err error) error {
 	return failure.NewRetryable(failure.Details{Operation: "Synchronise", Reason: reason}, err)
 }
 
-// NotOurs says that an object of somebody else is in the way.
+// NotOurs returns the error that a foreign object blocks the synchronisation.
 func NotOurs(kind, name string) error {
 	return obstacle(ReasonNotOurs, fmt.Errorf(
-		"%s %s exists and was not made by a TargetSync, so it stays as it is: delete or rename it, or hand it over by the label %s=%s",
+		"%s %s exists and was not created by a TargetSync, so it is left alone: delete or rename it, or hand it over with the label %s=%s",
 		kind, name, lsv1alpha1.TargetSyncLabel, lsv1alpha1.TargetSyncOK))
 }

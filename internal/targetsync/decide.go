@@ -15,12 +15,12 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// NeedsSource reports whether the next decision needs to know the source.
+// NeedsSource reports whether the next decision needs the facts about the source.
 func NeedsSource(o Observed) bool {
 	return o.Source == nil && !o.Deleting && o.Finalizer && refusal(o) == nil
 }
 
-// Decide says what to do next about a TargetSync.
+// Decide returns what to do next for a TargetSync.
 func Decide(o Observed) Decision {
 	if o.Deleting {
 		return retire(o)
@@ -32,10 +32,10 @@ func Decide(o Observed) Decision {
 		return conclude(o, err)
 	}
 	if o.Source == nil {
-		return conclude(o, obstacle(ReasonFailed, errors.New("the source was not read")))
+		return conclude(o, obstacle(ReasonFailed, errors.New("the source has not been read")))
 	}
 	if o.Source.Err != nil {
-		// A Secret or a cluster may be mended without a change of the TargetSync.
+		// A Secret or a cluster may be fixed without a change of the TargetSync.
 		return conclude(o, failure.NewRetryable(failure.DetailsOf(o.Source.Err), o.Source.Err))
 	}
 	if effect := rotate(o); effect != nil {
@@ -54,19 +54,19 @@ func Decide(o Observed) Decision {
 	return conclude(o, join(problems))
 }
 
-// refusal is why nothing is synchronised at all.
+// refusal returns why nothing is synchronised at all.
 func refusal(o Observed) error {
 	if err := Check(o.Spec); err != nil {
 		return err
 	}
 	if len(o.Others) > 0 {
 		return obstacle(ReasonNotAlone, fmt.Errorf(
-			"there is another TargetSync in the namespace, %s, so none of them does anything: keep one", strings.Join(o.Others, ", ")))
+			"the namespace has another TargetSync, %s, so neither is processed: keep one", strings.Join(o.Others, ", ")))
 	}
 	return nil
 }
 
-// rotate returns what the rotation of the token needs next, nil if nothing.
+// rotate returns the next effect for the rotation of the token; nil if there is none.
 func rotate(o Observed) Effect {
 	if o.Spec.TokenRotation == nil || !o.Spec.TokenRotation.Enabled || o.Failed[rotation] != nil {
 		return nil
@@ -82,7 +82,7 @@ func rotate(o Observed) Effect {
 	return nil
 }
 
-// latest keeps a request from being younger than what was done about it, whatever the clocks of two machines say.
+// latest keeps the time of a rotation from preceding that of its request, despite clock skew between machines.
 func latest(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b
@@ -90,7 +90,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// plausible is zero for a time that has yet to come: nobody can have done anything then.
+// plausible returns zero for a time in the future, which cannot be right.
 func plausible(at, now time.Time) time.Time {
 	if at.After(now.Add(time.Hour)) {
 		return time.Time{}
@@ -98,7 +98,7 @@ func plausible(at, now time.Time) time.Time {
 	return at
 }
 
-// rotated is when the token was last replaced: what the Secret says may not be in the status yet.
+// rotated returns when the token was last replaced: the time in the Secret may not be in the status yet.
 func rotated(o Observed) time.Time {
 	if o.Source != nil && o.Source.Rotated.After(o.LastRotation) {
 		return o.Source.Rotated
@@ -106,15 +106,15 @@ func rotated(o Observed) time.Time {
 	return o.LastRotation
 }
 
-// rotationDone reports whether the request for another token can be taken off.
+// rotationDone reports whether the request for another token can be removed.
 func rotationDone(o Observed) bool {
 	return o.RotationAsked && !o.RotationSeen.IsZero() && o.Source != nil && !o.Source.Rotated.Before(o.RotationSeen)
 }
 
-// conclude ends a synchronisation. What was asked for is taken off also if something went wrong: it is tried again without being asked.
+// conclude ends a synchronisation. It removes requests even after an error, because retries need no request.
 func conclude(o Observed, err error) Decision {
 	if done := rotationDone(o); o.Asked || done {
-		// The status comes first: it says when the token was replaced.
+		// The status is saved first: it says when the token was replaced.
 		return Decision{Do: []Effect{Hear{Rotation: done}}, SaveFirst: true}
 	}
 	if err != nil {
@@ -128,7 +128,7 @@ func conclude(o Observed, err error) Decision {
 	}
 }
 
-// told is what a synchronisation that went well came to.
+// told returns the result of a successful synchronisation.
 func told(o Observed) string {
 	count := 0
 	for _, target := range o.Targets {
@@ -137,12 +137,12 @@ func told(o Observed) string {
 		}
 	}
 	if count == 1 {
-		return "1 Target is as the source wants it"
+		return "1 Target is up to date"
 	}
-	return fmt.Sprintf("%d Targets are as the source wants them", count)
+	return fmt.Sprintf("%d Targets are up to date", count)
 }
 
-// untilNext is when to look again: after the interval, or when the first credentials of a shoot are due.
+// untilNext returns when to synchronise again: after the interval, or when the first credentials of a shoot must be renewed.
 func untilNext(o Observed) time.Duration {
 	next := Interval
 	if o.Source == nil {
@@ -156,10 +156,10 @@ func untilNext(o Observed) time.Duration {
 	return next
 }
 
-// retire deletes what was made. The source is not asked: it may not exist any more.
+// retire deletes what was created. It does not need the source, which may no longer exist.
 func retire(o Observed) Decision {
 	if !o.Finalizer {
-		return Decision{Wait: true, Why: decision.Reason{Code: "Deleted", Message: "somebody else keeps the TargetSync"}}
+		return Decision{Wait: true, Why: decision.Reason{Code: "Deleted", Message: "waiting for others to remove their finalizers"}}
 	}
 	problems := failures(o)
 	if do := removals(o, func(string) bool { return false }); len(do) > 0 {
@@ -168,11 +168,14 @@ func retire(o Observed) Decision {
 	if len(problems) > 0 {
 		return conclude(o, join(problems))
 	}
-	return Decision{Do: []Effect{RemoveFinalizer{}}, Wait: true, Why: decision.Reason{Code: "Deleted", Message: "all that it made is deleted"}}
+	return Decision{
+		Do: []Effect{RemoveFinalizer{}}, Wait: true,
+		Why: decision.Reason{Code: "Deleted", Message: "everything it created is deleted"},
+	}
 }
 
 // removals deletes what is ours and not wanted, Secrets before Targets, and never the Secret of the source. While there are other
-// TargetSyncs, what they or Landscaper have made is theirs.
+// TargetSyncs, it leaves what they or Landscaper have created.
 func removals(o Observed, keep func(name string) bool) []Effect {
 	leave := func(name, by string) bool {
 		return keep(name) || by != o.Name && len(o.Others) > 0 || o.Failed[name] != nil
@@ -191,7 +194,7 @@ func removals(o Observed, keep func(name string) bool) []Effect {
 	return do
 }
 
-// failures are what went wrong, in an order that does not change.
+// failures returns what went wrong, in a stable order.
 func failures(o Observed) []error {
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(o.Failed)) {
@@ -200,7 +203,7 @@ func failures(o Observed) []error {
 	return problems
 }
 
-// join makes one error of several. It is tried again whatever they are: the source or the cluster may change.
+// join combines several errors into one. It is always retried: the source or the cluster may change.
 func join(problems []error) error {
 	if len(problems) == 0 {
 		return nil

@@ -8,7 +8,7 @@
 //
 //   - source: the namespace, mostly of another cluster, that Targets are created from.
 //   - pair: a Target and the Secret that it refers to, both with the same name.
-//   - ours: with the label landscaper.gardener.cloud/targetsync=ok. What does not have it was created by somebody else, and is neither
+//   - ours: with the label landscaper.gardener.cloud/targetsync=ok. What does not have it was created by another client, and is neither
 //     changed nor deleted.
 //
 // A synchronisation consists of idempotent writes, so an interrupted one is simply repeated. Nothing is deleted because it could not be

@@ -14,45 +14,45 @@ import (
 	"espalier.dev/internal/decision"
 )
 
-// Phase is how a TargetSync is doing. It is not stored: the condition Ready says the same.
+// Phase is the state of a TargetSync. It is not stored: the condition Ready has the same information.
 type Phase string
 
-// How a TargetSync may be doing.
+// The phases of a TargetSync.
 const (
 	Synchronised Phase = "Synchronised"
 	Failing      Phase = "Failing"
 )
 
-// Effect is something to be done. Each can be repeated without harm.
+// Effect is something to do. Every effect is idempotent.
 type Effect interface {
 	fmt.Stringer
 	effect()
 }
 
-// Decision is what to do next about a TargetSync.
+// Decision is what to do next for a TargetSync.
 type Decision = decision.Of[Phase, Effect]
 
 type (
-	// AddFinalizer puts the finalizer on the TargetSync.
+	// AddFinalizer adds the finalizer to the TargetSync.
 	AddFinalizer struct{}
-	// RemoveFinalizer lets the TargetSync go.
+	// RemoveFinalizer lets the API server delete the TargetSync.
 	RemoveFinalizer struct{}
-	// SeeRotation gives the request for another token the present time.
+	// SeeRotation records the current time as the time of the request for another token.
 	SeeRotation struct{}
-	// Rotate requests a token and puts it into the Secret of the source, which says that it was made at that time.
+	// Rotate requests a token and writes it into the Secret of the source, with its creation time.
 	Rotate struct{ At time.Time }
-	// WriteSecret writes a Secret as it shall be. Existing is the one that is there, zero if there is none.
+	// WriteSecret writes a Secret in its desired state. Existing is the current one, zero if there is none.
 	WriteSecret struct {
 		Name     string
 		Content  Content
 		Existing Secret
 	}
-	// RenewShoot asks for credentials of a shoot and puts them into its Secret.
+	// RenewShoot requests credentials of a shoot and writes them into its Secret.
 	RenewShoot struct {
 		Name     string
 		Existing Secret
 	}
-	// WriteTarget writes a Target as it shall be. Exists says that there is one of the name, which is ours.
+	// WriteTarget writes a Target in its desired state. Exists reports whether there is one of that name, which is ours.
 	WriteTarget struct {
 		Name   string
 		Spec   lsv1alpha1.TargetSpec
@@ -68,9 +68,9 @@ type (
 		Name string
 		UID  types.UID
 	}
-	// Hear takes off the TargetSync what was asked for and is done.
+	// Hear removes completed requests from the TargetSync.
 	Hear struct{ Rotation bool }
-	// Refuse ends a synchronisation with what went wrong.
+	// Refuse ends a synchronisation with an error.
 	Refuse struct{ Err error }
 )
 
@@ -88,20 +88,20 @@ func (Refuse) effect()          {}
 
 func (AddFinalizer) String() string    { return "add the finalizer" }
 func (RemoveFinalizer) String() string { return "remove the finalizer" }
-func (SeeRotation) String() string     { return "note the request for another token" }
+func (SeeRotation) String() string     { return "record the request for another token" }
 func (Rotate) String() string          { return "replace the token" }
 func (e WriteSecret) String() string   { return "write Secret " + e.Name }
 func (e RenewShoot) String() string    { return "renew the credentials of shoot " + e.Name }
 func (e WriteTarget) String() string   { return "write Target " + e.Name }
 func (e RemoveSecret) String() string  { return "delete Secret " + e.Name }
 func (e RemoveTarget) String() string  { return "delete Target " + e.Name }
-func (Hear) String() string            { return "remove the annotations of what is done" }
+func (Hear) String() string            { return "remove the annotations of completed requests" }
 func (Refuse) String() string          { return "synchronise" }
 
-// rotation is the name under which Failed knows it. No pair can have it.
+// rotation is the key of the rotation in Failed. No pair can have this name.
 const rotation = "/rotation"
 
-// nameOf is the name under which Failed knows what an effect is about; empty if a failure ends the synchronisation.
+// nameOf returns the key in Failed for an effect; empty if a failure ends the synchronisation.
 func nameOf(effect Effect) string {
 	switch e := effect.(type) {
 	case Rotate:
@@ -120,7 +120,7 @@ func nameOf(effect Effect) string {
 	return ""
 }
 
-// Separable reports whether a failure of an effect leaves the others as they are: then it is a fact, and the others go on.
+// Separable reports whether a failure of an effect does not affect the others: then it is a fact, and the others continue.
 func Separable(effect Effect) bool { return nameOf(effect) != "" }
 
 // Failing returns the facts after a separable effect has failed.
@@ -151,7 +151,7 @@ func After(o Observed, effect Effect, secret Secret) Observed {
 	return o
 }
 
-// changed returns the facts after an effect on something else than the TargetSync.
+// changed returns the facts after an effect on something other than the TargetSync.
 func changed(o Observed, effect Effect, secret Secret) Observed {
 	switch e := effect.(type) {
 	case Rotate:

@@ -13,31 +13,31 @@ import (
 )
 
 const (
-	// ByAnnotation on what a TargetSync has made is the name of the TargetSync.
+	// ByAnnotation on what a TargetSync has created is the name of the TargetSync.
 	ByAnnotation = "espalier.dev/targetsync"
-	// RotatedAnnotation on the Secret of the source is when its token was made.
+	// RotatedAnnotation on the Secret of the source is when its token was created.
 	RotatedAnnotation = "espalier.dev/token-rotated-at"
 	// RotatingAnnotation on a TargetSync is when the request for another token was seen.
 	RotatingAnnotation = "espalier.dev/token-rotation-seen-at"
-	// RequestedAtAnnotation is how tools of Flux ask for a reconcile.
+	// RequestedAtAnnotation is the annotation with which tools of Flux request a reconcile.
 	RequestedAtAnnotation = "reconcile.fluxcd.io/requestedAt"
 )
 
-// KubeconfigKey is the key of a kubeconfig in Secrets, unless another one is named.
+// KubeconfigKey is the default key of a kubeconfig in Secrets.
 const KubeconfigKey = "kubeconfig"
 
 const (
-	// Interval is how long a source is not looked at if nothing is heard of it.
+	// Interval is the maximum time between two synchronisations.
 	Interval = 5 * time.Minute
-	// ShootSeconds is how long the credentials of a shoot are valid, RenewAfter how old they may become.
+	// ShootSeconds is how long the credentials of a shoot are valid, RenewAfter the age at which they are renewed.
 	ShootSeconds = 86400
 	RenewAfter   = 43200 * time.Second
-	// TokenSeconds is how long the token of the source is valid, RotateAfter how old it may become.
+	// TokenSeconds is how long the token of the source is valid, RotateAfter the age at which it is replaced.
 	TokenSeconds = 90 * 86400
 	RotateAfter  = 60 * 24 * time.Hour
 )
 
-// Observed is what is known about a TargetSync.
+// Observed holds the facts about a TargetSync.
 type Observed struct {
 	Name       string
 	Now        time.Time
@@ -45,40 +45,40 @@ type Observed struct {
 	Spec       lsv1alpha1.TargetSyncSpec
 	Deleting   bool
 	Finalizer  bool
-	// Asked says that a reconcile is asked for, RequestedAt in which words of Flux, if any.
+	// Asked reports whether a reconcile is requested, RequestedAt is the value of Flux's request, if any.
 	Asked       bool
 	RequestedAt string
-	// RotationAsked says that another token is asked for, RotationSeen when that was seen.
+	// RotationAsked reports whether another token is requested, RotationSeen is when that was seen.
 	RotationAsked bool
 	RotationSeen  time.Time
-	// LastRotation is what the status knows of it.
+	// LastRotation is the time of the last rotation in the status.
 	LastRotation time.Time
 	// Others are the names of all other TargetSyncs in the namespace.
 	Others []string
 
-	// Targets are all of the namespace, Secrets those that are ours, by their names.
+	// Targets are all Targets of the namespace, Secrets those that are ours, by name.
 	Targets map[string]Target
 	Secrets map[string]Secret
 	// Source is nil until it is needed.
 	Source *Source
 
-	// Failed are pairs, and the rotation, that went wrong in this synchronisation.
+	// Failed are the pairs, and the rotation, that failed in this synchronisation.
 	Failed map[string]error
-	// Changed says that something was written in this synchronisation.
+	// Changed reports whether something was written in this synchronisation.
 	Changed bool
 }
 
-// Target is what is known about a Target.
+// Target holds the facts about a Target.
 type Target struct {
 	UID  types.UID
 	Ours bool
-	// By is the TargetSync that has made it, empty if it was made by Landscaper.
+	// By is the TargetSync that created it, empty if it was created by Landscaper.
 	By     string
 	Spec   lsv1alpha1.TargetSpec
 	Synced time.Time
 }
 
-// Secret is what is known about a Secret that is ours.
+// Secret holds the facts about a Secret that is ours.
 type Secret struct {
 	UID types.UID
 	// Version is its resourceVersion.
@@ -86,28 +86,28 @@ type Secret struct {
 	By      string
 	Type    string
 	Data    map[string][]byte
-	// Synced is when the credentials in it were asked for, zero if that was not a TargetSync's doing.
+	// Synced is when the credentials in it were requested, zero if not by a TargetSync.
 	Synced time.Time
 }
 
-// Source is what is known about the source.
+// Source holds the facts about the source.
 type Source struct {
 	// Err is why nothing is known.
 	Err error
-	// Rotated is when the token was made, zero if not by a TargetSync.
+	// Rotated is when the token was created, zero if not by a TargetSync.
 	Rotated time.Time
-	// Secrets are those that the expression chooses, Shoots the names of such shoots.
+	// Secrets are those that the expression selects, Shoots the names of the selected shoots.
 	Secrets map[string]Content
 	Shoots  []string
 }
 
-// Content is what a Secret in the source contains.
+// Content is the content of a Secret in the source.
 type Content struct {
 	Type string
 	Data map[string][]byte
 }
 
-// NewObserved returns what the object itself says.
+// NewObserved returns the facts from the object itself.
 func NewObserved(ts *lsv1alpha1.TargetSync, now time.Time) Observed {
 	annotations := ts.Annotations
 	_, rotate := annotations[lsv1alpha1.RotateTokenAnnotation]
@@ -136,7 +136,7 @@ func hasFinalizer(object metav1.Object) bool {
 	return false
 }
 
-// TimeOf reads a time from an annotation; what is none is zero.
+// TimeOf parses a time from an annotation; zero if it is invalid.
 func TimeOf(text string) time.Time {
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
@@ -145,5 +145,5 @@ func TimeOf(text string) time.Time {
 	return at
 }
 
-// TimeText is a time as annotations have it.
+// TimeText formats a time for annotations.
 func TimeText(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }

@@ -16,15 +16,15 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// pair is a Target with its Secret as they shall be.
+// pair is the desired state of a Target with its Secret.
 type pair struct {
-	// secret is nil if the Target uses the Secret of the source, or one with credentials that have to be asked for.
+	// secret is nil if the Target uses the Secret of the source, or one with credentials that must be requested.
 	secret *Content
 	shoot  bool
 	spec   lsv1alpha1.TargetSpec
 }
 
-// wanted are the pairs that there shall be, by name, and what is in the way of others.
+// wanted returns the desired pairs, by name, and what blocks others.
 func wanted(o Observed) (map[string]*pair, []error) {
 	pairs := map[string]*pair{}
 	var problems []error
@@ -39,7 +39,7 @@ func wanted(o Observed) (map[string]*pair, []error) {
 		name := sourceTarget(o.Spec)
 		if pairs[name] != nil {
 			problems = append(problems, obstacle(ReasonNotOurs, fmt.Errorf(
-				"the Target of the source would be called %s like that of one of its clusters: set spec.targetToSourceName to another name", name)))
+				"the Target of the source would have the same name, %s, as that of one of its clusters: set spec.targetToSourceName to another name", name)))
 		} else {
 			reference := lsv1alpha1.LocalSecretReference{Name: o.Spec.SecretRef.Name, Key: CredentialKey(o.Spec)}
 			pairs[name] = &pair{spec: clusterAt(reference)}
@@ -54,13 +54,13 @@ func wanted(o Observed) (map[string]*pair, []error) {
 	return pairs, problems
 }
 
-// inTheWay is why a pair cannot be written.
+// inTheWay returns why a pair cannot be written.
 func inTheWay(o Observed, name string, p *pair) error {
 	ownSecret := p.shoot || p.secret != nil
 	existing, exists := o.Targets[name]
 	switch {
 	case len(validation.IsDNS1123Subdomain(name)) > 0:
-		return obstacle(ReasonFailed, fmt.Errorf("%q is no name that a Target can have", name))
+		return obstacle(ReasonFailed, fmt.Errorf("%q is not a valid Target name", name))
 	case ownSecret && name == o.Spec.SecretRef.Name:
 		return obstacle(ReasonNotOurs, fmt.Errorf(
 			"the source has a Secret or shoot %s, which is the name of the Secret in spec.secretRef: give that Secret another name", name))
@@ -74,7 +74,7 @@ func clusterAt(secret lsv1alpha1.LocalSecretReference) lsv1alpha1.TargetSpec {
 	return lsv1alpha1.TargetSpec{Type: lsv1alpha1.TargetTypeKubernetesCluster, SecretRef: &secret}
 }
 
-// writes are those that bring pairs about. A Target comes after its Secret: whoever sees the Target can use it.
+// writes returns the writes for all pairs. A Target is written after its Secret, so that it works as soon as it exists.
 func writes(o Observed, pairs map[string]*pair) []Effect {
 	var do []Effect
 	for _, name := range slices.Sorted(maps.Keys(pairs)) {
@@ -88,9 +88,9 @@ func writes(o Observed, pairs map[string]*pair) []Effect {
 	return do
 }
 
-// write is the next write of a pair, nil if there is none.
+// write returns the next write for a pair; nil if there is none.
 func (p *pair) write(o Observed, name string) Effect {
-	existing := o.Secrets[name] // if there is none, it is nobody's
+	existing := o.Secrets[name] // if there is none, this is zero
 	switch {
 	case p.shoot && (existing.By != o.Name || due(o, existing, o.Targets[name])):
 		return RenewShoot{Name: name, Existing: existing}
@@ -100,7 +100,7 @@ func (p *pair) write(o Observed, name string) Effect {
 	return p.writeTarget(o, name, existing)
 }
 
-// writeTarget is the write of the Target, if it is not as it shall be.
+// writeTarget returns the write of the Target, unless it is up to date.
 func (p *pair) writeTarget(o Observed, name string, secret Secret) Effect {
 	synced := time.Time{}
 	if p.shoot {
@@ -113,7 +113,7 @@ func (p *pair) writeTarget(o Observed, name string, secret Secret) Effect {
 	return WriteTarget{Name: name, Spec: p.spec, Synced: synced, Exists: exists}
 }
 
-// due reports whether the credentials of a shoot have to be renewed: they are too old, or are from a time that cannot be.
+// due reports whether the credentials of a shoot must be renewed: they are too old, or their time is impossible.
 func due(o Observed, secret Secret, target Target) bool {
 	synced := secret.Synced
 	if synced.IsZero() {
@@ -128,10 +128,10 @@ func (c Content) in(secret Secret) bool {
 	return CopyType(c.Type) == secret.Type && maps.EqualFunc(c.Data, secret.Data, bytes.Equal)
 }
 
-// tokenType is the type of Secrets whose content a controller of Kubernetes writes, and which it deletes where the account is missing.
+// tokenType is the type of Secrets that a controller of Kubernetes fills, and deletes if their service account is missing.
 const tokenType = "kubernetes.io/service-account-token"
 
-// CopyType is the type of a copy of a Secret.
+// CopyType returns the type of a copy of a Secret.
 func CopyType(original string) string {
 	if original == tokenType || original == "" {
 		return "Opaque"

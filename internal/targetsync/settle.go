@@ -15,7 +15,7 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// PhaseOf is how a TargetSync is doing, as its status says.
+// PhaseOf returns the phase of a TargetSync from its status.
 func PhaseOf(ts *lsv1alpha1.TargetSync) Phase {
 	for _, c := range ts.Status.Conditions {
 		if c.Type != lsv1alpha1.ConditionReady {
@@ -29,12 +29,12 @@ func PhaseOf(ts *lsv1alpha1.TargetSync) Phase {
 	return ""
 }
 
-// Settle writes the outcome of a decision into the status. Steps on the way leave nothing there but the time of a rotation. The time of the
-// last update moves only if there was one, so that a synchronisation that changes nothing writes nothing.
+// Settle writes the outcome of a decision into the status. Intermediate steps store only the time of a rotation. The time of the last
+// update changes only with an update, so that a synchronisation without changes writes nothing.
 func Settle(ts *lsv1alpha1.TargetSync, o Observed, d Decision, err error) Observed {
 	before := ts.Status.DeepCopy()
 	status := &ts.Status
-	// A status knows seconds only.
+	// A status stores whole seconds.
 	if last := rotated(o).Truncate(time.Second); last.After(o.LastRotation) {
 		at := metav1.NewTime(last)
 		status.LastTokenRotationTime, o.LastRotation = &at, last
@@ -55,7 +55,7 @@ func Settle(ts *lsv1alpha1.TargetSync, o Observed, d Decision, err error) Observ
 	return o
 }
 
-// linesOf returns what went wrong, one entry for each problem.
+// linesOf returns what went wrong, one entry per problem.
 func linesOf(err error) []string {
 	if err == nil {
 		return nil
@@ -76,7 +76,7 @@ func ready(o Observed, d Decision, err error) lsv1alpha1.Condition {
 	return c
 }
 
-// withReady puts a condition in the place of the one of its type. Times move only when there is something new to tell.
+// withReady replaces the condition of the same type. Its times change only with its content.
 func withReady(before []lsv1alpha1.Condition, c lsv1alpha1.Condition) []lsv1alpha1.Condition {
 	after := slices.Clone(before)
 	i := slices.IndexFunc(after, func(b lsv1alpha1.Condition) bool { return b.Type == c.Type })

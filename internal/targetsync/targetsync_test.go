@@ -22,7 +22,7 @@ import (
 
 var now = time.Date(2026, 11, 18, 10, 0, 0, 0, time.UTC)
 
-// observed is a TargetSync whose source has the Secrets a and b.
+// observed returns a TargetSync whose source has the Secrets a and b.
 func observed(change ...func(*targetsync.Observed)) targetsync.Observed {
 	o := targetsync.NewObserved(&lsv1alpha1.TargetSync{
 		ObjectMeta: metav1.ObjectMeta{Name: "sync", Generation: 1, Finalizers: []string{lsv1alpha1.Finalizer}},
@@ -42,7 +42,7 @@ func content(text string) targetsync.Content {
 	return targetsync.Content{Type: "Opaque", Data: map[string][]byte{"kubeconfig": []byte(text)}}
 }
 
-// outcome is what became of a TargetSync.
+// outcome is the final state of a TargetSync.
 type outcome struct {
 	did  []string
 	err  error
@@ -51,7 +51,7 @@ type outcome struct {
 	ts   *lsv1alpha1.TargetSync
 }
 
-// run carries out decisions until one waits. Effects whose names fail contains fail.
+// run carries out decisions until one waits. Effects whose names are in fail fail.
 func run(t *testing.T, o targetsync.Observed, fail ...string) outcome {
 	t.Helper()
 	result := outcome{o: o, ts: &lsv1alpha1.TargetSync{}}
@@ -117,7 +117,7 @@ func TestSecretsComeBeforeTheirTargetsAndOnce(t *testing.T) {
 	}
 }
 
-// What is gone is deleted only if everything went well; what is not ours never is, nor the Secret of the source.
+// What was removed from the source is deleted only if everything succeeded; foreign objects never are, nor the Secret of the source.
 func TestRemovals(t *testing.T) {
 	old := func(o *targetsync.Observed) {
 		o.Secrets["old"] = targetsync.Secret{UID: "1"}
@@ -150,7 +150,7 @@ func TestRemovals(t *testing.T) {
 	}
 }
 
-// A deletion never asks the source, and takes nothing of another TargetSync with it.
+// A deletion never reads the source, and deletes nothing of another TargetSync.
 func TestDeletion(t *testing.T) {
 	made := func(o *targetsync.Observed) {
 		o.Deleting, o.Source = true, nil
@@ -184,10 +184,10 @@ func TestRotation(t *testing.T) {
 		"61 days ago":                          {enabled: true, status: 61 * day, want: []string{"replace the token"}},
 		"the status was not written":           {enabled: true, secret: day},
 		"the status is behind":                 {enabled: true, status: 61 * day, secret: time.Minute},
-		"asked":                                {enabled: true, asked: true, status: day, want: []string{"note the request for another token", "replace the token", "remove the annotations of what is done"}},
-		"asked, and seen":                      {enabled: true, asked: true, seen: time.Hour, status: day, secret: day, want: []string{"replace the token", "remove the annotations of what is done"}},
-		"asked, and written":                   {enabled: true, asked: true, seen: time.Hour, secret: time.Minute, want: []string{"remove the annotations of what is done"}},
-		"asked by a machine with a fast clock": {enabled: true, asked: true, seen: -time.Minute, status: day, secret: day, want: []string{"replace the token", "remove the annotations of what is done"}},
+		"asked":                                {enabled: true, asked: true, status: day, want: []string{"record the request for another token", "replace the token", "remove the annotations of completed requests"}},
+		"asked, and seen":                      {enabled: true, asked: true, seen: time.Hour, status: day, secret: day, want: []string{"replace the token", "remove the annotations of completed requests"}},
+		"asked, and written":                   {enabled: true, asked: true, seen: time.Hour, secret: time.Minute, want: []string{"remove the annotations of completed requests"}},
+		"asked by a machine with a fast clock": {enabled: true, asked: true, seen: -time.Minute, status: day, secret: day, want: []string{"replace the token", "remove the annotations of completed requests"}},
 		"replaced in a time to come":           {enabled: true, secret: -100 * day, want: []string{"replace the token"}},
 	} {
 		ago := func(d time.Duration) time.Time {
@@ -236,7 +236,7 @@ func TestShootsAreRenewedInTime(t *testing.T) {
 	}
 }
 
-// Whatever is known, there is a decision, it comes to an end, what is not ours stays, and nothing is asked twice.
+// For all facts, there is a decision, the process ends, foreign objects stay, and nothing is requested twice.
 func TestEveryCombinationHasAnEnd(t *testing.T) {
 	flags := []func(*targetsync.Observed){
 		func(o *targetsync.Observed) { o.Deleting = true },

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package taskgroup holds goroutines together that go on beside their callers, so that all of them end with their owner, also those that
-// somebody starts while the owner ends.
+// Package taskgroup groups goroutines that outlive their callers, so that all of them end with their owner, including those that are
+// started while the owner ends.
 package taskgroup
 
 import (
@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Group is a set of goroutines to which more can be added until it ends. Its methods may be called from many goroutines.
+// Group is a set of goroutines to which more can be added until it ends. Its methods are safe for concurrent use.
 type Group struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -29,7 +29,7 @@ func New() *Group {
 // Context is done when the group ends.
 func (g *Group) Context() context.Context { return g.ctx }
 
-// Go runs a function in a goroutine of its own, or returns false if the group has ended.
+// Go runs a function in a new goroutine, or returns false if the group has ended.
 func (g *Group) Go(run func()) bool {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
@@ -40,7 +40,7 @@ func (g *Group) Go(run func()) bool {
 	return true
 }
 
-// End makes the context done and waits for all goroutines. Nothing is started any more.
+// End cancels the context and waits for all goroutines. Go starts nothing any more.
 func (g *Group) End() {
 	g.mutex.Lock()
 	g.ended = true

@@ -11,8 +11,8 @@ import (
 	"espalier.dev/internal/taskgroup"
 )
 
-// Those who start goroutines while the lifetime ends either see theirs end before End returns, or are told that it was not started.
-func TestNothingGoesOnAfterTheEnd(t *testing.T) {
+// A goroutine started during End either finishes before End returns, or Go reports that it was not started.
+func TestNothingRunsAfterTheEnd(t *testing.T) {
 	for range 200 {
 		l := taskgroup.New()
 		var running, started atomic.Int64

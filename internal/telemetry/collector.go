@@ -24,12 +24,12 @@ var (
 		"Objects with a run under way, by kind and by the reason of their condition Reconciling: what they wait for, or what they do.",
 		[]string{"kind", "reason"}, nil)
 	longestMetric = prometheus.NewDesc("espalier_waiting_longest_seconds",
-		"For how long the first of those objects has been under way, by kind and by the reason that it gives now.",
+		"Age of the oldest run of those objects, by kind and by its current reason.",
 		[]string{"kind", "reason"}, nil)
 	pipelinesMetric = prometheus.NewDesc("espalier_pipelines",
 		"Pipelines by the status of their condition Ready: True, False or Unknown.", []string{"ready"}, nil)
 	holdsMetric = prometheus.NewDesc("espalier_pipeline_holds",
-		"What keeps revisions from going on, counted by reason.", []string{"reason"}, nil)
+		"Holds that block revisions, by reason.", []string{"reason"}, nil)
 	environmentsMetric = prometheus.NewDesc("espalier_pipeline_environments",
 		"Environments of pipelines by the state of their last promotion; None before the first one.", []string{"state"}, nil)
 	pullRequestsMetric = prometheus.NewDesc("espalier_pipeline_pull_requests_open",
@@ -39,8 +39,8 @@ var (
 // patience is how long a scrape waits for a cache that is not filled yet.
 const patience = time.Second
 
-// states counts what the caches of this process have. Of several replicas the one that leads does, and each kind is counted by the
-// process that runs its controller, so that sums over all processes are right.
+// states counts the contents of this process's caches. Only the leader among several replicas counts, and each kind is counted by the
+// process that runs its controller, so that sums over all processes are correct.
 var states = &collector{counted: map[*counting]bool{}}
 
 type collector struct {
@@ -48,23 +48,22 @@ type collector struct {
 	counted map[*counting]bool
 }
 
-// counting counts the objects of one kind for as long as a manager leads.
+// counting counts the objects of one kind while a manager leads.
 type counting struct {
 	reader  client.Reader
 	list    client.ObjectList
 	foreign func(client.Object) bool
 }
 
-// Count has all objects of a kind counted while the manager leads, except for those that are foreign, since another process counts them;
-// nil if none does. They are read from its cache, so one of its controllers has to work on that kind: nothing is watched for the sake of
-// metrics.
+// Count counts all objects of a kind while the manager leads, except foreign ones, which another process counts; nil if none are. They are
+// read from its cache, so one of its controllers must work on that kind: metrics alone add no watch.
 func Count(mgr manager.Manager, list client.ObjectList, foreign func(client.Object) bool) error {
 	return mgr.Add(&counting{reader: mgr.GetCache(), list: list, foreign: foreign})
 }
 
 var _ manager.LeaderElectionRunnable = &counting{}
 
-// NeedLeaderElection has objects counted by the leader alone.
+// NeedLeaderElection returns true: only the leader counts objects.
 func (c *counting) NeedLeaderElection() bool { return true }
 
 // Start counts until the manager ends.
@@ -79,7 +78,7 @@ func (c *counting) Start(ctx context.Context) error {
 	return nil
 }
 
-// into adds all objects to a state. A kind that cannot be read now is left out.
+// into adds all objects to a state. A kind that cannot be read now is omitted.
 func (c *counting) into(ctx context.Context, s *State, now time.Time) {
 	list, ok := c.list.DeepCopyObject().(client.ObjectList)
 	if !ok || c.reader.List(ctx, list, client.UnsafeDisableDeepCopy) != nil {

@@ -13,41 +13,41 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Kinds that have runs, as labels and attributes call them.
+// Kinds with runs, as they appear in labels and attributes.
 const (
 	kindInstallation = "Installation"
 	kindExecution    = "Execution"
 	kindDeployItem   = "DeployItem"
 )
 
-// resultDeleted is how a run ends that leaves nothing behind. The other results are final phases.
+// resultDeleted is the result of a run that leaves nothing behind. The other results are final phases.
 const resultDeleted = "Deleted"
 
-// Run is a job that has ended in one object, or in the continuous flow an update.
+// Run is a job that has ended in one object, or an update in the continuous flow.
 type Run struct {
-	// Controller is who has ended it.
+	// Controller is the controller that ended it.
 	Controller string
 	Kind       string
 	Key        types.NamespacedName
 	UID        types.UID
-	// Parent is the UID of the object that it is part of, empty for what is at the top.
+	// Parent is the UID of the object that it is part of, empty for root objects.
 	Parent types.UID
 	// Job is empty in the continuous flow.
 	Job string
-	// Result is the phase that it has ended in, or Deleted. Reason is one word for it.
+	// Result is the final phase, or Deleted. Reason is one word for it.
 	Result, Reason string
-	// Times are zero where the run left that stage out.
+	// Times are zero for stages that the run skipped.
 	Triggered, Begun, Waited, Ended time.Time
 }
 
-// Mark is what tells whether a run has ended since.
+// Mark is what shows whether a run has ended since.
 type Mark struct {
 	ended time.Time
 	job   string
 	gone  bool
 }
 
-// MarkOf remembers how far an object is. For kinds without runs it is always the same.
+// MarkOf records the progress of an object. For kinds without runs it is always the same.
 func MarkOf(object client.Object) Mark {
 	_, status := statusOf(object)
 	if status == nil {
@@ -60,8 +60,8 @@ func MarkOf(object client.Object) Mark {
 	return m
 }
 
-// Ended returns the run that has ended since the mark was made, if one has. now counts for objects that are gone, whose
-// status nobody writes any more.
+// Ended returns the run that has ended since the mark was made, if any. now is used for deleted objects, whose status is no longer
+// written.
 func Ended(controller string, before Mark, object client.Object, now time.Time) (Run, bool) {
 	kind, status := statusOf(object)
 	if status == nil {
@@ -92,17 +92,17 @@ func Ended(controller string, before Mark, object client.Object, now time.Time) 
 	return r, true
 }
 
-// vanishes reports whether the object is gone since, by a run and not just so.
+// vanishes reports whether a run has deleted the object since the mark.
 func (m Mark) vanishes(now Mark, status *lsv1alpha1.RunStatus) bool {
 	return now.gone && !m.gone && (!status.IsFinished() || status.Phase.IsDeletion())
 }
 
-// finishes reports whether the status tells of another end.
+// finishes reports whether the status contains another end.
 func (m Mark) finishes(now Mark, status *lsv1alpha1.RunStatus) bool {
 	return !now.gone && status.Phase.IsFinal() && !now.ended.IsZero() && !now.ended.Equal(m.ended)
 }
 
-// statusOf returns what kinds with runs have in common, nil for all others.
+// statusOf returns the status that kinds with runs have in common, nil for all others.
 func statusOf(object client.Object) (kind string, status *lsv1alpha1.RunStatus) {
 	switch o := object.(type) {
 	case *lsv1alpha1.Installation:
@@ -144,7 +144,7 @@ func timeOf(at *metav1.Time) time.Time {
 	return at.Time
 }
 
-// Measures are what a run adds to histograms.
+// Measures returns the values that a run adds to histograms.
 func (r Run) Measures() []Measure {
 	var all []Measure
 	add := func(histogram Histogram, from, to time.Time, labels ...string) {
@@ -175,10 +175,10 @@ type Measure struct {
 	Seconds   float64
 }
 
-// Histogram names one.
+// Histogram identifies a histogram.
 type Histogram int
 
-// Histograms that runs fill.
+// Histograms of runs.
 const (
 	JobDuration Histogram = iota
 	JobPhase

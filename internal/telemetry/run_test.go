@@ -26,7 +26,7 @@ func after(seconds int) *metav1.Time {
 	return &at
 }
 
-// running has a job that is waiting for what is below.
+// running returns the status of a job that waits for what is below.
 func running() lsv1alpha1.RunStatus {
 	return lsv1alpha1.RunStatus{
 		JobID: job, Phase: lsv1alpha1.PhaseProgressing,
@@ -60,7 +60,7 @@ func TestARunEndsOnce(t *testing.T) {
 	if r, ended := Ended("c", MarkOf(i), i, start); ended {
 		t.Errorf("it has ended twice: %+v", r)
 	}
-	// A new job that was handed down ends nothing.
+	// Receiving a new job ends nothing.
 	i.Status.JobID = "next"
 	if r, ended := Ended("c", MarkOf(i), i, start); ended {
 		t.Errorf("a job that begins has ended: %+v", r)
@@ -70,7 +70,7 @@ func TestARunEndsOnce(t *testing.T) {
 	}
 }
 
-// What is deleted leaves no status behind; its end is when the last finalizer goes.
+// A deleted object leaves no status behind; its end is the removal of the last finalizer.
 func TestTheEndOfAnObjectIsTheEndOfItsRun(t *testing.T) {
 	for name, change := range map[string]func(*lsv1alpha1.DeployItem){
 		"in a job":              func(*lsv1alpha1.DeployItem) {},
@@ -107,7 +107,7 @@ func TestMeasures(t *testing.T) {
 	if diff := cmp.Diff(want, r.Measures()); diff != "" {
 		t.Error(diff)
 	}
-	// A job is that of a root; nested installations are parts of it.
+	// A job belongs to a root; nested installations are parts of it.
 	root := Run{Kind: kindInstallation, Result: "Succeeded", Triggered: start, Ended: start.Add(time.Minute)}
 	if diff := cmp.Diff([]Measure{{JobDuration, []string{"Succeeded"}, 60}}, root.Measures()); diff != "" {
 		t.Error(diff)
@@ -116,7 +116,7 @@ func TestMeasures(t *testing.T) {
 	if got := root.Measures(); len(got) > 0 {
 		t.Errorf("a nested installation counts as a job: %v", got)
 	}
-	// A clock that was set back gives no negative durations.
+	// A clock that was set back causes no negative durations.
 	if got := (Run{Kind: kindDeployItem, Triggered: start, Ended: start.Add(-time.Minute)}).Measures(); len(got) > 0 {
 		t.Errorf("got %v", got)
 	}
@@ -147,7 +147,7 @@ func TestSpansOfADeployItem(t *testing.T) {
 	if strings.Contains(fmt.Sprint(spans), "hunter2") {
 		t.Errorf("a span has the message: %v", spans)
 	}
-	// Another process says the same.
+	// Another process computes the same spans.
 	if diff := cmp.Diff(fmt.Sprint(spans), fmt.Sprint(r.Spans())); diff != "" {
 		t.Error(diff)
 	}
@@ -161,7 +161,7 @@ func TestSpansOfADeployItem(t *testing.T) {
 	}
 }
 
-// Whoever may write a status must not make series at will.
+// Write access to a status must not allow creating any number of series.
 func TestLabelsAreBounded(t *testing.T) {
 	var s State
 	for n := range 1000 {

@@ -19,8 +19,8 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Span is a stretch of time of a run, with IDs that follow from the job and the object. So all processes that work on a job, before and
-// after restarts, give parts of one trace without telling each other anything.
+// Span is a time interval of a run, with IDs derived from the job and the object. So all processes that work on a job, before and after
+// restarts, contribute to one trace without communicating.
 type Span struct {
 	Name       string
 	Trace      oteltrace.TraceID
@@ -28,12 +28,12 @@ type Span struct {
 	Parent     oteltrace.SpanID
 	Start, End time.Time
 	Attributes []attribute.KeyValue
-	// Failed is one word for why it did not go well; empty if it did.
+	// Failed is one word for the failure; empty if there was none.
 	Failed string
 }
 
-// Spans are what a run adds to the trace of its job: itself, and of a deploy item the deployer's own part and the wait for readiness.
-// Runs of the continuous flow belong to no job and add nothing.
+// Spans returns what a run adds to the trace of its job: the run itself, and for a deploy item the deployer's own part and the wait for
+// readiness. Runs of the continuous flow belong to no job and add nothing.
 func (r Run) Spans() []Span {
 	start := r.Triggered
 	if start.IsZero() {
@@ -68,7 +68,7 @@ func (r Run) Spans() []Span {
 	return append([]Span{whole}, r.parts(whole)...)
 }
 
-// parts are the stages of a deploy item.
+// parts returns the stages of a deploy item.
 func (r Run) parts(whole Span) []Span {
 	var parts []Span
 	add := func(name string, from, to time.Time) {
@@ -85,7 +85,7 @@ func (r Run) parts(whole Span) []Span {
 	return parts
 }
 
-// traceID is the job ID itself if it is a UUID, as those are that we make, else a hash of it.
+// traceID returns the job ID itself if it is a UUID, like the ones that Espalier creates, otherwise a hash of it.
 func traceID(job string) oteltrace.TraceID {
 	if id, err := uuid.Parse(job); err == nil && id != uuid.Nil {
 		return oteltrace.TraceID(id)
@@ -99,10 +99,10 @@ func spanID(job string, uid types.UID, part string) oteltrace.SpanID {
 	return oteltrace.SpanID(sum[:8])
 }
 
-// tracer is where spans go; nil means nowhere.
+// tracer receives spans; nil discards them.
 var tracer atomic.Pointer[oteltrace.Tracer]
 
-// UseTracer sends the spans of all runs to a tracer, whose provider makes IDs by IDs. It must not block.
+// UseTracer sends the spans of all runs to a tracer, whose provider must use IDs as its generator. The tracer must not block.
 func UseTracer(t oteltrace.Tracer) { tracer.Store(&t) }
 
 // trace sends the spans of a run.
@@ -132,7 +132,7 @@ func (s Span) send(t oteltrace.Tracer) {
 
 type idsKey struct{}
 
-// IDs gives spans of runs their own IDs, and all others some by chance. It is the IDGenerator of a provider.
+// IDs gives spans of runs their own IDs, and all others random ones. It is the IDGenerator of a provider.
 type IDs struct{}
 
 // NewIDs returns the IDs of a span without a parent.

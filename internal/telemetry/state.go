@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// other stands for words that are not ours.
+	// other replaces unknown words.
 	other = "Other"
-	// none stands where there is nothing yet.
+	// none stands for a missing value.
 	none = "None"
-	// maxReasons bounds how many reasons of one kind are told apart. Our own are fewer.
+	// maxReasons is the maximum number of distinct reasons per kind. Espalier has fewer.
 	maxReasons = 60
 )
 
@@ -26,13 +26,13 @@ const (
 type State struct {
 	// Objects are counted by kind and phase.
 	Objects map[[2]string]int
-	// Waiting are those with a run under way, by kind and reason; Longest is for how long the first of them has been.
+	// Waiting counts those with a run under way, by kind and reason; Longest is how long the first of them has been waiting.
 	Waiting map[[2]string]int
 	Longest map[[2]string]time.Duration
 	// Pipelines are counted by the status of their condition Ready, Holds by reason, Environments by the state of their promotion.
 	Pipelines, Holds, Environments map[string]int
 	OpenPullRequests               int
-	// HasPipelines is set if pipelines are counted at all.
+	// HasPipelines reports whether pipelines are counted at all.
 	HasPipelines bool
 }
 
@@ -104,7 +104,7 @@ func count[K comparable](in *map[K]int, key K) {
 	(*in)[key]++
 }
 
-// word returns what can be a reason by the conventions of Kubernetes. Whoever may write a status may put anything there.
+// word returns a text if it is a valid reason by the conventions of Kubernetes. Anybody with write access may put anything into a status.
 func word(reason string) string {
 	if reason == "" || len(reason) > 64 {
 		return other

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Entropy is what templates generate passwords and keys from. It is no source of chance: everything follows from a seed that
-// the caller has taken from one, so that whoever renders twice with the same seed gets the same. Nobody who does not know
-// the seed can tell what it yields.
+// Entropy is the source from which templates generate passwords and keys. It is not itself random: everything is derived
+// from a seed that the caller took from a random source, so that rendering twice with the same seed gives the same result.
+// Without the seed, its output is unpredictable.
 //
 // It belongs to one rendering and is not safe for concurrent use.
 type Entropy struct {
@@ -22,21 +22,21 @@ type Entropy struct {
 	rest    []byte
 	now     time.Time
 	used    bool
-	// whole is the entropy that this one is a part of.
+	// whole is the entropy that this one was derived from.
 	whole *Entropy
 }
 
-// NewEntropy returns what follows from a seed. The time is the one that certificates begin at.
+// NewEntropy returns the entropy of a seed. The time is the start of the validity of certificates.
 func NewEntropy(seed []byte, now time.Time) *Entropy {
 	return &Entropy{key: sum(seed, "entropy"), now: now}
 }
 
-// For returns what follows from the seed for one purpose. It has nothing in common with what others get.
+// For derives the entropy for one purpose. It is independent of that for other purposes.
 func (e *Entropy) For(purpose string) *Entropy {
 	return &Entropy{key: sum(e.key, "for "+purpose), now: e.now, whole: e}
 }
 
-// Used reports whether anything was generated from this entropy or a part of it.
+// Used reports whether anything was generated from this entropy or one derived from it.
 func (e *Entropy) Used() bool { return e.used }
 
 func (e *Entropy) use() {
@@ -45,7 +45,7 @@ func (e *Entropy) use() {
 	}
 }
 
-// Now returns the time that was given.
+// Now returns the time passed to NewEntropy.
 func (e *Entropy) Now() time.Time {
 	e.use()
 	return e.now
@@ -65,25 +65,25 @@ func (e *Entropy) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Bytes returns so many bytes.
+// Bytes returns count bytes.
 func (e *Entropy) Bytes(count int) []byte {
 	content := make([]byte, count)
 	_, _ = e.Read(content)
 	return content
 }
 
-// Below returns a number from zero up to, and without, a limit, which is positive. All are equally likely.
+// Below returns a number in [0, limit), uniformly distributed. The limit must be positive.
 func (e *Entropy) Below(limit int64) int64 {
 	bound := uint64(limit)
 	for {
-		// Numbers of the last round, which is not complete, would make small results more likely.
+		// Numbers beyond the last complete multiple would make small results more likely.
 		if n := binary.BigEndian.Uint64(e.Bytes(8)); n < math.MaxUint64-math.MaxUint64%bound {
 			return int64(n % bound)
 		}
 	}
 }
 
-// Text returns so many of the characters, each of them equally likely.
+// Text returns count of the characters, each chosen uniformly.
 func (e *Entropy) Text(characters []rune, count int) string {
 	text := make([]rune, count)
 	for i := range text {

@@ -12,42 +12,42 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// Operation is what the engines attempt, as a status tells it.
+// Operation is the operation of the engines in a status.
 const Operation = "RenderTemplate"
 
-// The reasons of errors.
+// Reasons of errors.
 const (
-	// ReasonInvalid says that the text is not a template.
+	// ReasonInvalid means that the text is not a template.
 	ReasonInvalid = "TemplateInvalid"
-	// ReasonFailed says that a template could not be rendered with its input.
+	// ReasonFailed means that a template could not be rendered with its input.
 	ReasonFailed = "TemplateFailed"
-	// ReasonLimit says that a template used more than it may.
+	// ReasonLimit means that a template exceeded a limit.
 	ReasonLimit = "TemplateLimitReached"
 )
 
-// Source names a template.
+// Source identifies a template.
 type Source struct {
-	// Engine is the name of the engine, as blueprints have it.
+	// Engine is the name of the engine, as in blueprints.
 	Engine string
 	// Execution is the name of the execution or of the data mapping that the template belongs to.
 	Execution string
-	// File is the file of the blueprint that the template is in; empty for an inline template.
+	// File is the file of the blueprint that contains the template; empty for an inline template.
 	File string
-	// Text is the template, if it is a text.
+	// Text is the template, if it is text.
 	Text string
 }
 
-// Place is where in a template something is.
+// Place is a place in a template.
 type Place struct {
-	// Line and Column count from one; zero means unknown. A column is a number of bytes.
+	// Line and Column count from one; zero means unknown. Columns count bytes.
 	Line, Column int
-	// Path leads to the place through the tree that the template describes, such as deployItems[0].config.
+	// Path leads to the place in the tree that the template describes, such as deployItems[0].config.
 	Path string
-	// Expression is the part of the template.
+	// Expression is the part of the template at the place.
 	Expression string
 }
 
-// Error says what is wrong with a template. None of its fields contains a value that the template worked on.
+// Error describes what is wrong with a template. None of its fields contains a value that the template processed.
 type Error struct {
 	Source  Source
 	Place   Place
@@ -60,8 +60,8 @@ type Error struct {
 	cause error
 }
 
-// NewError returns a terminal error about a template. It shows the message if there is one, and otherwise what may be
-// shown of the cause.
+// NewError returns a terminal error about a template. It shows the message if there is one, and otherwise the part of the
+// cause that may be shown.
 func NewError(source Source, place Place, message string, cause error) *Error {
 	if message == "" {
 		message = Explain(cause)
@@ -103,7 +103,7 @@ func (e *Error) Unwrap() error {
 	return nil
 }
 
-// Error tells everything there is to tell, in several lines.
+// Error returns all details, in several lines.
 func (e *Error) Error() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: %s", e.location(), e.Message)

@@ -14,7 +14,7 @@ import (
 	"espalier.dev/internal/template"
 )
 
-func TestErrorTellsThePlace(t *testing.T) {
+func TestErrorNamesThePlace(t *testing.T) {
 	text := strings.Join(
 		[]string{
 			"one",
@@ -199,7 +199,7 @@ func TestRefusal(t *testing.T) {
 	}{
 		"text of the template": {template.Refusal("the size\nis wrong\x1b", true), "the size is wrong?"},
 		"a long text":          {template.Refusal("begin "+strings.Repeat("x", 2000)+" end", true), "begin " + strings.Repeat("x", 327) + " ... " + strings.Repeat("x", 162) + " end"},
-		"values":               {template.Refusal("canary", false), "the template refuses its input; the message may contain values and is withheld, see the expression"},
+		"values":               {template.Refusal("canary", false), "the template rejects its input; the message may contain values and is withheld, see the expression"},
 	} {
 		if got := c.problem.Error(); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)

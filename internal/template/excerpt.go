@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// linesAround is how many lines before and after the place an excerpt shows.
+	// linesAround is the number of lines shown before and after the place.
 	linesAround = 5
-	// maxLine and maxExpression bound what is shown of long lines and long expressions.
+	// maxLine and maxExpression bound the shown part of long lines and long expressions.
 	maxLine       = 120
 	maxExpression = 200
 )
@@ -40,7 +40,7 @@ func excerpt(text string, place Place) string {
 	return strings.Join(shown, "\n")
 }
 
-// window returns the part of a line that is shown, and how many bytes before it are not. Of the line that matters it is
+// window returns the part of a line to show, and the number of bytes skipped before it. Of the line that matters, it shows
 // the part around the column.
 func window(line string, column int, matters bool) (shown string, skipped int) {
 	line = strings.TrimRight(line, "\r")
@@ -60,7 +60,7 @@ func window(line string, column int, matters bool) (shown string, skipped int) {
 	return printable(line[skipped:end]), skipped
 }
 
-// caret returns a caret below the byte at an offset, keeping tabs so that it stands below what it points to.
+// caret returns a caret below the byte at an offset, keeping tabs so that it aligns.
 func caret(line string, offset int) string {
 	var indent strings.Builder
 	for i, char := range line {
@@ -75,7 +75,7 @@ func caret(line string, offset int) string {
 	return indent.String() + "^"
 }
 
-// printable replaces what would confuse a terminal.
+// printable replaces characters that would confuse a terminal.
 func printable(line string) string {
 	return strings.Map(func(char rune) rune {
 		if char < ' ' && char != '\t' || char == utf8.RuneError || char == 0x7f {
@@ -85,7 +85,7 @@ func printable(line string) string {
 	}, line)
 }
 
-// shorten cuts the middle out of a long text and puts it on one line.
+// shorten cuts the middle out of a long text and joins its lines.
 func shorten(text string, limit int) string {
 	text = printable(strings.Join(strings.Fields(text), " "))
 	if len(text) <= limit {

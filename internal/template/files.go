@@ -19,20 +19,20 @@ type Files struct {
 
 // Entry is a file or a directory in a directory.
 type Entry struct {
-	// Name is the name without the directory.
+	// Name is the name without its directory.
 	Name string
-	// IsDir tells directories from files.
+	// IsDir distinguishes directories from files.
 	IsDir bool
 	// Size is the length of a file in bytes.
 	Size int64
 }
 
-// NewFiles returns the files below root, which may be nil: then there are none.
+// NewFiles returns the files below root; none if root is nil.
 func NewFiles(root fs.FS, meter *Meter) Files {
 	return Files{root: root, meter: meter}
 }
 
-// Read returns the content of a file. The root of the blueprint is the root of all paths; a leading slash changes nothing.
+// Read returns the content of a file. Paths start at the root of the blueprint, with or without a leading slash.
 func (f Files) Read(name string) (string, error) {
 	clean, err := f.locate(name)
 	if err != nil {
@@ -57,7 +57,7 @@ func (f Files) Read(name string) (string, error) {
 	return string(content), nil
 }
 
-// Has reports whether there is a file, or a directory, of a name. One that leads out of the blueprint is not there.
+// Has reports whether a file, or a directory, exists. A path that leads out of the blueprint does not.
 func (f Files) Has(name string, directory bool) (bool, error) {
 	clean, err := f.locate(name)
 	if err != nil {
@@ -90,8 +90,8 @@ func (f Files) List(name string) ([]Entry, error) {
 	return entries, nil
 }
 
-// locate turns a path of a template into a path of the file system. A path that leads out of the blueprint is refused,
-// not shortened: its author expects a file that will never be there.
+// locate converts a path of a template to a path of the file system. A path that leads out of the blueprint is rejected, not
+// shortened: its author expects a file that will never exist.
 func (f Files) locate(name string) (string, error) {
 	if err := f.meter.Step(1 + int64(len(name))/bytesPerStep); err != nil {
 		return "", err

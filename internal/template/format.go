@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// maxWidth is the greatest width or precision in a format.
+// maxWidth is the maximum width or precision in a format.
 const maxWidth = 1000
 
-// Decimal is a number that writes itself as JSON does.
+// Decimal is a number that is formatted as in JSON.
 type Decimal float64
 
 // String returns the number without an exponent, unless it is very large or very small.
 func (d Decimal) String() string { return FormatFloat(float64(d)) }
 
-// Format is fmt.Sprintf for formats and arguments of a template. It charges for what the format asks for before it
-// formats: wide fields, and arguments that occur several times. It may replace arguments in place.
+// Format is fmt.Sprintf for formats and arguments of a template. Before it formats, it charges for what the format requires:
+// wide fields, and arguments that occur several times. It may replace arguments in place.
 func (m *Meter) Format(format string, args []any) (string, error) {
 	demand, err := readFormat(format)
 	if err != nil {
@@ -41,13 +41,13 @@ func (m *Meter) Format(format string, args []any) (string, error) {
 	return fmt.Sprintf(format, args...), nil
 }
 
-// formatDemand is what a format takes beyond its own length and its arguments.
+// formatDemand is what a format requires beyond its own length and its arguments.
 type formatDemand struct {
 	// width is the sum of all widths and precisions.
 	width int64
-	// repeated counts the verbs that choose their argument by an index.
+	// repeated counts the verbs that select their argument by an index.
 	repeated int64
-	// plainText says that all verbs write their argument as text.
+	// plainText reports whether all verbs write their argument as text.
 	plainText bool
 }
 
@@ -70,7 +70,7 @@ func readFormat(format string) (formatDemand, error) {
 	return demand, nil
 }
 
-// isVerb tells the end of a directive from its flags, widths and indexes.
+// isVerb distinguishes the end of a directive from its flags, widths and indexes.
 func isVerb(char rune) bool {
 	return !strings.ContainsRune("+-# 0123456789.[]*", char)
 }

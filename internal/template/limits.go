@@ -3,24 +3,24 @@
 
 package template
 
-// Limits bound what one rendering may use. A zero field means the default.
+// Limits bound the resources of one rendering. A zero field means the default.
 type Limits struct {
-	// Source is the greatest length of a template in bytes.
+	// Source is the maximum length of a template in bytes.
 	Source int
-	// Steps is the greatest number of steps.
+	// Steps is the maximum number of steps.
 	Steps int64
-	// Memory is the greatest number of bytes that functions may build, all taken together.
+	// Memory is the maximum number of bytes that functions may build in total.
 	Memory int64
-	// Output is the greatest length of the output in bytes. A tree is measured by the length of its JSON form.
+	// Output is the maximum length of the output in bytes. A tree is measured by the length of its JSON form.
 	Output int
-	// Depth is how deep calls may nest: templates that call templates, lambdas that call lambdas, values that refer to
-	// values.
+	// Depth is the maximum depth of nested calls: templates that call templates, lambdas that call lambdas, values that
+	// refer to values.
 	Depth int
-	// Nesting is how deep the structure of a value or of a template may nest.
+	// Nesting is the maximum depth of the structure of a value or of a template.
 	Nesting int
 }
 
-// The defaults. Objects of the API have at most about 1.5 MiB, so that nobody meets the first and the third by accident.
+// The defaults. Objects of the API have at most about 1.5 MiB, so the first and the third are not reached by accident.
 // The steps take a second or two, and are enough for lists of ninety thousand items.
 const (
 	DefaultSource  = 1 << 20
@@ -31,7 +31,7 @@ const (
 	DefaultNesting = 200
 )
 
-// WithDefaults returns the limits with the defaults in place of zeros.
+// WithDefaults returns the limits with zeros replaced by the defaults.
 func (l Limits) WithDefaults() Limits {
 	return Limits{
 		Source:  orDefault(l.Source, DefaultSource),

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The page for people who write templates tells the limits as they are.
-func TestTheDocumentationTellsTheLimits(t *testing.T) {
+// The page for template authors documents the actual limits.
+func TestTheDocumentationNamesTheLimits(t *testing.T) {
 	page, err := os.ReadFile("../../docs/templates.md")
 	if err != nil {
 		t.Fatal(err)

@@ -7,15 +7,15 @@ import (
 	"reflect"
 )
 
-// Rough sizes of what values are made of.
+// Rough sizes of the parts of values.
 const (
 	sizeOfItem  = 16
 	sizeOfEntry = 48
 )
 
-// Measure counts a value that a function is about to walk through: it charges the value's size, as often as the value
-// occurs, and fails when the value nests too deep. Values can share parts; a few dozen steps build one that is small in
-// memory and without end when it is walked. A value with a cycle is refused as too deep.
+// Measure counts a value that a function is about to walk through: it charges the value's size, with shared parts counted at
+// every occurrence, and fails if the value nests too deeply. Because values can share parts, a few dozen steps build one
+// that is small in memory but practically endless to walk. A value with a cycle is rejected as too deep.
 func (m *Meter) Measure(value any) error {
 	return m.measure(value, 0)
 }
@@ -64,7 +64,7 @@ func (m *Meter) measureMap(entries map[string]any, level int) error {
 	return nil
 }
 
-// measureReflected measures the types that only functions return, such as []string or map[string]string.
+// measureReflected measures types that only functions return, such as []string or map[string]string.
 func (m *Meter) measureReflected(v reflect.Value, level int) error {
 	if err := m.Build(sizeOfItem); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (m *Meter) measureInner(v reflect.Value, level int) error {
 	return m.measureReflected(v, level+1)
 }
 
-// Shallow returns the size of a value without the values in it.
+// Shallow returns the size of a value without the values inside it.
 func Shallow(value any) int64 {
 	switch v := value.(type) {
 	case string:

@@ -5,22 +5,22 @@ package template
 
 import "fmt"
 
-// LimitError says which limit a rendering has reached. Nothing in a template can catch it.
+// LimitError is the error of a rendering that reached a limit. Nothing in a template can catch it.
 type LimitError struct {
 	// Limit is the name of the field in Limits.
 	Limit string
-	// Max is what the limit allows.
+	// Max is the value of the limit.
 	Max int64
-	// Hint says what usually leads there.
+	// Hint describes the usual cause.
 	Hint string
 }
 
-// Error says which limit was reached and how that usually happens.
+// Error names the limit and the usual cause.
 func (e *LimitError) Error() string {
 	return fmt.Sprintf("limit reached: %s", fmt.Sprintf(e.Hint, e.Max))
 }
 
-// The hints. Each has one place for the limit.
+// The hints. Each has one verb for the limit.
 const (
 	hintSource  = "the template is longer than %d bytes"
 	hintSteps   = "the template takes more than %d steps; a loop or a recursion is endless or too large"
@@ -34,8 +34,8 @@ func limitError(limit string, max int64, hint string) error {
 	return &LimitError{Limit: limit, Max: max, Hint: hint}
 }
 
-// Meter counts what one rendering uses. Once a limit is reached every further charge fails with the same error, so that
-// an engine that swallows an error still comes to an end.
+// Meter counts the resources that one rendering uses. Once a limit is reached, every further charge fails with the same
+// error, so that an engine that swallows an error still ends.
 //
 // A meter belongs to one rendering; it is not safe for concurrent use.
 type Meter struct {
@@ -46,15 +46,15 @@ type Meter struct {
 	reached error
 }
 
-// NewMeter returns a meter that has counted nothing yet.
+// NewMeter returns a meter at zero.
 func NewMeter(limits Limits) *Meter {
 	return &Meter{limits: limits.WithDefaults()}
 }
 
-// Limits returns what the meter counts against.
+// Limits returns the limits of the meter.
 func (m *Meter) Limits() Limits { return m.limits }
 
-// Used returns the steps and the bytes that were counted.
+// Used returns the steps and bytes counted.
 func (m *Meter) Used() (steps, memory int64) { return m.steps, m.memory }
 
 // Reached returns the limit that was reached, or nil.
@@ -72,15 +72,15 @@ func (m *Meter) Step(n int64) error {
 	return nil
 }
 
-// bytesPerStep is how many bytes an ordinary function handles in the time of a step.
+// bytesPerStep is the number of bytes that an ordinary function processes per step.
 const bytesPerStep = 256
 
-// Read counts the steps that it takes to look at so many bytes once.
+// Read charges the steps for reading a number of bytes once.
 func (m *Meter) Read(bytes int64) error {
 	return m.Step(bytes / bytesPerStep)
 }
 
-// Build counts bytes that a function is about to build, and the steps that this takes.
+// Build charges for bytes that a function is about to build, and for the steps that this takes.
 func (m *Meter) Build(bytes int64) error {
 	if m.reached != nil {
 		return m.reached
@@ -104,7 +104,7 @@ func (m *Meter) Enter() error {
 	return nil
 }
 
-// Leave ends the level that Enter has begun.
+// Leave ends the level of the last Enter.
 func (m *Meter) Leave() { m.depth-- }
 
 // Source checks the length of a template.

@@ -11,10 +11,10 @@ import (
 	"strconv"
 )
 
-// Plain returns a copy of a value that consists of plain JSON values only, in which every number without a fraction is
-// an int64 as far as that can hold it. Without that, a million that came out of JSON would be written as 1e+06.
+// Plain returns a copy of a value that consists only of plain JSON values. Every number without a fraction is an int64 if it
+// fits: otherwise, a million from JSON would be written as 1e+06.
 //
-// The copy shares nothing with the value, so that a template can change it and nobody else notices.
+// The copy shares nothing with the value, so that a template can modify it safely.
 func Plain(value any, limits Limits) (any, error) {
 	return plain(value, 0, limits.WithDefaults())
 }
@@ -100,7 +100,7 @@ func decodeNumber(n json.Number) (any, error) {
 	return f, nil
 }
 
-// plainOther handles what is not plain yet. Typed numbers are converted, anything else takes the way over JSON.
+// plainOther converts values that are not plain yet. Typed numbers are converted directly, everything else through JSON.
 func plainOther(value any, level int, limits Limits) (any, error) {
 	switch v := reflect.ValueOf(value); v.Kind() {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -124,8 +124,7 @@ func plainOther(value any, level int, limits Limits) (any, error) {
 	return plain(decoded, level, limits)
 }
 
-// DecodeJSON returns the plain value that a JSON text describes. A number that is written as a fraction stays one, even if
-// it is 2.0.
+// DecodeJSON returns the plain value of a JSON text. A number written as a fraction stays one, even 2.0.
 func DecodeJSON(text []byte) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -164,7 +163,7 @@ func decodeNumbers(value any) (any, error) {
 	return value, nil
 }
 
-// FormatFloat writes a number the way JSON does: without an exponent unless it is very large or very small.
+// FormatFloat formats a number as in JSON: without an exponent unless it is very large or very small.
 func FormatFloat(f float64) string {
 	format := byte('f')
 	if magnitude := math.Abs(f); magnitude != 0 && (magnitude < 1e-6 || magnitude >= 1e21) {

@@ -8,26 +8,26 @@ import (
 	"fmt"
 )
 
-// Problem is an error whose text may be shown: it says what is wrong without quoting a value. Functions that callers add
-// to an engine return it for the same reason; the text of any other error they return is withheld.
+// Problem is an error whose text may be shown: it says what is wrong without quoting a value. Functions that callers add to
+// an engine may return it for the same purpose; the text of their other errors is withheld.
 type Problem struct {
 	text string
 }
 
-// Problemf writes a problem. The arguments must be names or numbers of the template's own text, types or limits; never
-// values that the template worked on.
+// Problemf formats a problem. The arguments must be names or numbers from the template's own text, types or limits; never
+// values that the template processed.
 func Problemf(format string, args ...any) *Problem {
 	return &Problem{text: fmt.Sprintf(format, args...)}
 }
 
-// maxRefusal bounds what is shown of a message that a template fails with, which ends in the status of an object.
+// maxRefusal bounds the shown part of a message that a template fails with, which ends up in the status of an object.
 const maxRefusal = 500
 
-// Refusal is how a template rejects its input: its author calls fail or error with a message. The message is shown if it
-// is made of nothing but text of the template. Otherwise it may contain values, and only the expression is shown.
+// Refusal returns the problem of a template that rejects its input: its author calls fail or error with a message. The
+// message is shown if it consists only of template text. Otherwise it may contain values, and only the expression is shown.
 func Refusal(message string, literal bool) *Problem {
 	if !literal {
-		return &Problem{text: "the template refuses its input; the message may contain values and is withheld, see the expression"}
+		return &Problem{text: "the template rejects its input; the message may contain values and is withheld, see the expression"}
 	}
 	return &Problem{text: shorten(message, maxRefusal)}
 }
@@ -35,7 +35,7 @@ func Refusal(message string, literal bool) *Problem {
 // Error returns the text.
 func (p *Problem) Error() string { return p.text }
 
-// Explain returns what may be said of an error: the text of the Problem or LimitError in it, or nothing.
+// Explain returns what may be shown of an error: the text of the Problem or LimitError in it; empty if there is none.
 func Explain(err error) string {
 	var limit *LimitError
 	if errors.As(err, &limit) {

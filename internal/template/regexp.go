@@ -8,17 +8,17 @@ import (
 	"regexp/syntax"
 )
 
-// longestPattern bounds regular expressions; the compiler of the standard library bounds what they expand to.
+// longestPattern bounds the length of regular expressions; the standard library's compiler bounds their expansion.
 const longestPattern = 1024
 
-// costOfInstruction is what an instruction of a pattern costs in steps before anything is matched with it.
+// costOfInstruction is the cost of an instruction of a pattern in steps, before any matching.
 const costOfInstruction = 2
 
-// stepsOfMatch is how many bytes of text times instructions of a pattern are matched in the time of a step.
+// stepsOfMatch is the number of bytes of text, times instructions of a pattern, matched per step.
 const stepsOfMatch = 16
 
-// Regexp compiles a regular expression and counts what it takes to match the text with it, which grows with the product
-// of their sizes.
+// Regexp compiles a regular expression and charges for matching the text with it, which grows with the product of their
+// sizes.
 func (m *Meter) Regexp(pattern, text string) (*regexp.Regexp, error) {
 	if len(pattern) > longestPattern {
 		return nil, Problemf("the regular expression is longer than %d bytes", longestPattern)

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// maxStructureLines and maxStructureLevels bound how much of the input is shown.
+	// maxStructureLines and maxStructureLevels bound the shown part of the input.
 	maxStructureLines  = 40
 	maxStructureLevels = 3
-	// maxName bounds how much of a long name is shown.
+	// maxName bounds the shown part of a long name.
 	maxName = 60
 )
 
-// Structure describes bindings by names and types. No value is in the description, so that it can be shown to everybody
-// who may see that the bindings exist.
+// Structure describes bindings by names and types. It contains no values, so that it can be shown to everybody who may know
+// that the bindings exist.
 func Structure(bindings map[string]any) string {
 	d := description{}
 	if len(bindings) == 0 {
@@ -74,7 +74,7 @@ func typeName(value any) string {
 	}
 }
 
-// TypeName returns the name of a plain value's type in the words that users know.
+// TypeName returns the name of a plain value's type in users' terms.
 func TypeName(value any) string {
 	switch value.(type) {
 	case nil:

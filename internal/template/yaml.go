@@ -19,26 +19,26 @@ import (
 )
 
 const (
-	// costOfYAML is what reading or writing YAML takes in steps even if there is little of it.
+	// costOfYAML is the minimum cost of reading or writing YAML in steps.
 	costOfYAML = 60
-	// yamlBytesPerStep is how many bytes of YAML are read or written in the time of a step.
+	// yamlBytesPerStep is the number of bytes of YAML read or written per step.
 	yamlBytesPerStep = 8
 )
 
-// DecodeYAML returns the plain value of a YAML document, such as the output of a template. Scalars mean what they mean
+// DecodeYAML returns the plain value of a YAML document, such as the output of a template. Scalars have the same meaning as
 // in manifests: yes, no, on and off are booleans, dates are strings, a key is a string even if it looks like a number. A
-// number that is written as a fraction stays one, even if it is 2.0.
+// number written as a fraction stays one, even 2.0.
 func DecodeYAML(text string, limits Limits) (any, error) {
 	return NewMeter(limits).DecodeYAML(text)
 }
 
-// DecodeYAML is DecodeYAML on a meter that goes on counting.
+// DecodeYAML is DecodeYAML on an existing meter.
 func (m *Meter) DecodeYAML(text string) (any, error) {
 	return m.DecodeYAMLPlaces(text, nil)
 }
 
-// DecodeYAMLPlaces is DecodeYAML that also tells where strings are: note is called for every string that is a value, with
-// its path and its place.
+// DecodeYAMLPlaces is DecodeYAML that also reports where strings are: it calls note for every string value, with its path
+// and its place.
 func (m *Meter) DecodeYAMLPlaces(text string, note func(value, path string, line, column int)) (any, error) {
 	if err := m.Step(costOfYAML + int64(len(text))/yamlBytesPerStep); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (m *Meter) DecodeYAMLPlaces(text string, note func(value, path string, line
 	return d.value(document, "", 0)
 }
 
-// DecodeYAMLDocuments returns the plain values of all documents of a text. Empty documents at its end do not count.
+// DecodeYAMLDocuments returns the plain values of all documents of a text. Empty documents at the end do not count.
 func (m *Meter) DecodeYAMLDocuments(text string) ([]any, error) {
 	if err := m.Step(costOfYAML + int64(len(text))/yamlBytesPerStep); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func isEmpty(document *yamlv3.Node) bool {
 	return len(document.Content) == 0 || document.Content[0].ShortTag() == "!!null"
 }
 
-// yamlComplaints are the texts of the parser that quote nothing.
+// yamlComplaints are the parser's messages that quote nothing.
 var yamlComplaints = []string{
 	"mapping values are not allowed in this context",
 	"mapping keys are not allowed in this context",
@@ -199,7 +199,7 @@ func (d yamlDecoder) sequence(node *yamlv3.Node, path string, level int) (any, e
 	return list, nil
 }
 
-// indexed and named extend a path, if anybody wants to know it.
+// indexed and named extend a path, if paths are needed.
 func (d yamlDecoder) indexed(path string, index int) string {
 	if d.note == nil {
 		return ""
@@ -232,7 +232,8 @@ func (d yamlDecoder) mapping(node *yamlv3.Node, path string, level int) (any, er
 	return entries, d.mergeKeys(entries, node, path, level)
 }
 
-// mergeKeys adds what the entry << brings in. What the mapping says itself has precedence, and so has what comes first.
+// mergeKeys adds the entries that << merges in. The mapping's own entries take precedence, and earlier sources over later
+// ones.
 func (d yamlDecoder) mergeKeys(entries map[string]any, node *yamlv3.Node, path string, level int) error {
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		if !mergesKeys(node.Content[i], node.Content[i+1]) {
@@ -268,7 +269,7 @@ func (d yamlDecoder) mergeSource(entries map[string]any, source *yamlv3.Node, pa
 	return nil
 }
 
-// mergesKeys tells the merge key of YAML from an entry that is just called <<: the merge key has a mapping.
+// mergesKeys distinguishes YAML's merge key from an entry that is just called <<: the value of a merge key is not a scalar.
 func mergesKeys(key, content *yamlv3.Node) bool {
 	return key.ShortTag() == "!!merge" && content.Kind != yamlv3.ScalarNode
 }
@@ -283,7 +284,7 @@ func yamlKey(key *yamlv3.Node) (string, error) {
 	return key.Value, nil
 }
 
-// legacyBooleans are booleans in YAML 1.1, which manifests are written in, and strings for the parser.
+// legacyBooleans are booleans in YAML 1.1, the language of manifests, but strings for the parser.
 var legacyBooleans = map[string]bool{
 	"y": true, "Y": true, "yes": true, "Yes": true, "YES": true, "on": true, "On": true, "ON": true,
 	"n": false, "N": false, "no": false, "No": false, "NO": false, "off": false, "Off": false, "OFF": false,
@@ -342,7 +343,7 @@ func decodeBinary(node *yamlv3.Node) (any, error) {
 	return string(content), nil
 }
 
-// WriteYAML counts what it takes to write a value as YAML, the text itself left out.
+// WriteYAML charges for writing a value as YAML, without the text itself.
 func (m *Meter) WriteYAML(value any) error {
 	_, before := m.Used()
 	if err := m.Measure(value); err != nil {
@@ -352,7 +353,7 @@ func (m *Meter) WriteYAML(value any) error {
 	return m.Step(costOfYAML + (after-before)/yamlBytesPerStep)
 }
 
-// EncodeYAML writes a plain value as YAML, with sorted keys.
+// EncodeYAML encodes a plain value as YAML, with sorted keys.
 func (m *Meter) EncodeYAML(value any) (string, error) {
 	if err := m.WriteYAML(value); err != nil {
 		return "", err

@@ -51,8 +51,8 @@ func TestDecodeYAML(t *testing.T) {
 	}
 }
 
-// The values have to be those that the same text has in a manifest. The exceptions are keys such as on, which a manifest
-// turns into "true".
+// The values must match those of the same text in a manifest. The exceptions are keys such as on, which a manifest turns
+// into "true".
 func TestDecodeYAMLAgreesWithManifests(t *testing.T) {
 	for _, text := range []string{
 		"a: [1, 2.5, yes, no, 'x', 0777, 0b11, 1e3, ~]\nb: {c: 2020-01-01, d: 12:30:45, e: '012', f: 1_0}\n",
@@ -74,7 +74,7 @@ func TestDecodeYAMLAgreesWithManifests(t *testing.T) {
 	}
 }
 
-// plain makes integers of floats without a fraction, which look the same as soon as they are written.
+// plain converts floats without a fraction to integers, which look the same once written.
 func plain(t *testing.T, value any) any {
 	t.Helper()
 	converted, err := template.Plain(value, template.Limits{})
@@ -116,7 +116,7 @@ func TestDecodeYAMLRefuses(t *testing.T) {
 	}
 }
 
-func TestDecodeYAMLTellsPlaces(t *testing.T) {
+func TestDecodeYAMLReportsPlaces(t *testing.T) {
 	var got []string
 	_, err := template.NewMeter(template.Limits{}).
 		DecodeYAMLPlaces("a:\n  b: [x, 1, \"y\"]\nc:\n- d: |\n    z\n", func(value, path string, line, column int) {
@@ -149,8 +149,8 @@ func TestEncodeYAML(t *testing.T) {
 	}
 }
 
-// The property: whatever can be decoded can be encoded, and decoding that gives the same again. Only keys of more than a
-// thousand bytes cannot be written.
+// Property: everything that can be decoded can be encoded, and decoding that again gives the same. The only exceptions are
+// keys longer than a thousand bytes, which cannot be written.
 func FuzzYAML(f *testing.F) {
 	for _, text := range []string{
 		"a: 1", "- yes\n- 'yes'", "a: &x [1]\nb: *x", "<<: {a: 1}", "a: |\n  x\n", "? a\n: b", "{a: 1.5e3, b: ~}", "--- 2001-01-01", "a: !!binary aGk=", "0x_: 1",

@@ -5,7 +5,7 @@
 //
 // In strict tenancy, the loop marks the context of each pass with the tenant of the object: the service account that the object's Context
 // names. Requests to the API server carry that context, and a transport below all clients makes those that are the tenant's work
-// impersonate the service account. So the API server decides what a tenant may do, and no controller has rules of its own.
+// impersonate the service account. So the API server decides what a tenant may do, and controllers have no rules for it.
 //
 // Reads from a cache never reach the API server. Where that would give a tenant what its service account may not read, the reader calls
 // MayGet first.

@@ -21,7 +21,7 @@ import (
 // ReasonRightMissing is for work that the service account of a namespace may not do.
 const ReasonRightMissing = "RightMissing"
 
-// The roles for accounts of tenants.
+// The roles for service accounts of tenants.
 const (
 	RoleTenant           = "espalier-tenant"
 	RoleTenantContainers = "espalier-tenant-containers"
@@ -32,7 +32,7 @@ type Missing struct {
 	Account  Account
 	Verb     string
 	Resource schema.GroupResource
-	// Namespace is where the right is missing, empty for the whole cluster.
+	// Namespace is where the right is missing; empty for the whole cluster.
 	Namespace string
 }
 
@@ -42,23 +42,23 @@ func (m *Missing) Error() string {
 	if m.Namespace != "" {
 		where = "in namespace " + m.Namespace
 	}
-	return fmt.Sprintf("the service account %s may not %s %s %s, and with --tenancy=strict the work of this namespace is done as "+
-		"this account. It is tried again in growing intervals. To grant the right, %s", m.Account, m.Verb, m.Resource, where, m.remedy())
+	return fmt.Sprintf("the service account %s may not %s %s %s, and with --tenancy=strict the controllers act for this namespace as "+
+		"this service account. They retry with backoff. To grant the right, %s", m.Account, m.Verb, m.Resource, where, m.remedy())
 }
 
-// remedy is what to do about it.
+// remedy says what to do about it.
 func (m *Missing) remedy() string {
 	if role := m.role(); role != "" {
 		return fmt.Sprintf("run: kubectl create rolebinding %s --clusterrole=%s --serviceaccount=%s:%s --namespace=%s",
 			role, role, m.Account.Namespace, m.Account.Name, m.Namespace)
 	}
 	if m.Namespace == "" {
-		return fmt.Sprintf("bind a ClusterRole with the verb %s on %s to the account by a ClusterRoleBinding", m.Verb, m.Resource)
+		return fmt.Sprintf("bind a ClusterRole with the verb %s on %s to the service account with a ClusterRoleBinding", m.Verb, m.Resource)
 	}
-	return fmt.Sprintf("bind a Role of namespace %s with the verb %s on %s to the account", m.Namespace, m.Verb, m.Resource)
+	return fmt.Sprintf("bind a Role of namespace %s with the verb %s on %s to the service account", m.Namespace, m.Verb, m.Resource)
 }
 
-// role is the one of ours that has the right, empty if none has it.
+// role returns the predefined role that has the right; empty if none has it.
 func (m *Missing) role() string {
 	if m.Namespace != m.Account.Namespace {
 		return ""
@@ -75,14 +75,14 @@ func (m *Missing) role() string {
 	return ""
 }
 
-// err is an error with a text that says what could not be done. A right may be granted any time, so that it is tried again.
+// err returns an error that says what could not be done. It is retried, because a right may be granted at any time.
 func (m *Missing) err(text string) error {
 	return failure.NewRetryable(failure.Details{
 		Operation: "UseServiceAccount", Reason: ReasonRightMissing, Codes: []string{string(lsv1alpha1.ErrorUnauthorized)},
 	}, &explained{text: text, cause: m})
 }
 
-// explained is an error in other words.
+// explained is an error with another text.
 type explained struct {
 	text  string
 	cause error
@@ -91,13 +91,13 @@ type explained struct {
 func (e *explained) Error() string { return e.text }
 func (e *explained) Unwrap() error { return e.cause }
 
-// denial is how the authorizer of an API server says no.
+// denial matches a denial by the authorizer of an API server.
 var denial = regexp.MustCompile(
 	`User "([^"]+)" cannot ([a-z]+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?`,
 )
 
-// Explain says of an error of a tenant's work which right is missing and how to grant it, if that is the reason. All other errors, and
-// those in shared tenancy, stay what they are.
+// Explain adds to an error of a tenant's work which right is missing and how to grant it, if that is the cause. All other errors, and those
+// in shared tenancy, are returned unchanged.
 func Explain(ctx context.Context, err error) error {
 	tenant := From(ctx)
 	if tenant == nil || err == nil {
@@ -118,20 +118,21 @@ func Explain(ctx context.Context, err error) error {
 	case missing.Verb == "impersonate":
 		return failure.NewRetryable(failure.Details{Operation: "UseServiceAccount", Reason: ReasonRightMissing}, fmt.Errorf(
 			"%w. The controllers run with --tenancy=strict, but may not impersonate service accounts: "+
-				"bind the ClusterRole espalier-tenancy to their account", err))
+				"bind the ClusterRole espalier-tenancy to their service account", err))
 	case strings.Contains(err.Error(), said):
 		return missing.err(strings.ReplaceAll(err.Error(), said, missing.Error()))
 	}
 	return missing.err(err.Error() + ": " + missing.Error())
 }
 
-// Barred reports whether something could not be done because the tenant may not do it, or nobody knows who the tenant is.
+// Barred reports whether something failed because the tenant lacks a right, or because the tenant is unknown.
 func Barred(ctx context.Context, err error) bool {
 	tenant := From(ctx)
 	return tenant != nil && (apierrors.IsForbidden(err) || tenant.problem != nil && errors.Is(err, tenant.problem))
 }
 
-// missingIn returns the right that an answer of the API server says is missing: one of the tenant's account, or that to impersonate it.
+// missingIn returns the missing right according to a response of the API server: one of the tenant's service account, or that to
+// impersonate it.
 func (t *Tenant) missingIn(said string) *Missing {
 	match := denial.FindStringSubmatch(said)
 	if match == nil || match[1] != t.account.User() && match[2] != "impersonate" {

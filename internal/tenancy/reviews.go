@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	// remembered is how long an answer about a right holds: a right that is taken away is gone after that.
+	// remembered is how long an answer about a right is cached: a revoked right takes effect after that.
 	remembered = 10 * time.Second
-	// maxReviews bounds how many answers are remembered.
+	// maxReviews is the maximum number of cached answers.
 	maxReviews = 4096
 )
 
-// reviews are answers of the API server about the rights of accounts. The zero value is ready.
+// reviews caches answers of the API server about the rights of service accounts. The zero value is ready.
 type reviews struct {
 	mu    sync.Mutex
 	known map[question]answer
 }
 
-// question is whether an account may get objects of a namespace: one, or without a name all.
+// question is whether a service account may get objects of a namespace: one, or all if the name is empty.
 type question struct {
 	account   Account
 	resource  schema.GroupResource
@@ -41,8 +41,8 @@ type answer struct {
 	until   time.Time
 }
 
-// MayGet returns an error if the tenant's account may not read an object, and nil in shared tenancy. Ask it before something that was read
-// from a cache is used for the tenant. Most accounts may read all objects of a kind in their namespace, so that is asked first.
+// MayGet returns an error if the tenant's service account may not read an object, and nil in shared tenancy. Call it before using something
+// from a cache for the tenant. Most service accounts may read all objects of a kind in their namespace, so that is queried first.
 func (t *Tenant) MayGet(ctx context.Context, resource schema.GroupResource, key client.ObjectKey) error {
 	if t == nil || t.aside {
 		return nil
@@ -77,10 +77,10 @@ func (s *Strict) ask(ctx context.Context, q question) (bool, error) {
 		},
 	}}
 	if err := s.cluster.Create(Own(ctx), review); err != nil {
-		return false, fmt.Errorf("ask whether the service account %s may get %s in namespace %s: %w", q.account, q.resource, q.namespace, err)
+		return false, fmt.Errorf("check whether the service account %s may get %s in namespace %s: %w", q.account, q.resource, q.namespace, err)
 	}
 	allowed := review.Status.Allowed
-	// That somebody may not read a certain object is not remembered: the right may be granted any time, and each retry asks.
+	// A denial for a single object is not cached: the right may be granted at any time, and each retry asks again.
 	if allowed || q.name == "" {
 		s.reviews.remember(q, answer{allowed: allowed, until: now.Add(remembered)})
 	}

@@ -19,7 +19,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Strict finds the tenants of objects. Enter and Within may be called on nil, which stands for shared tenancy.
+// Strict determines the tenants of objects. Enter and Within may be called on nil, which stands for shared tenancy.
 type Strict struct {
 	// cluster reads Contexts and namespaces from the cache.
 	cluster client.Client
@@ -27,17 +27,17 @@ type Strict struct {
 	reviews reviews
 }
 
-// Begin lets a manager work in strict tenancy, whose connection goes through Transport. It is to be called before controllers are added.
+// Begin enables strict tenancy for a manager whose connection uses Transport. It must be called before controllers are added.
 func (s *Strict) Begin(mgr ctrl.Manager) error {
 	s.cluster, s.live = mgr.GetClient(), mgr.GetAPIReader()
 	if Of(mgr) != s {
-		return errors.New("the connection of the manager does not impersonate tenants: this is a defect of the controller")
+		return errors.New("the connection of the manager does not impersonate tenants: this is a bug in the controller")
 	}
 	return nil
 }
 
-// Of returns the tenancy of a manager, nil if it is shared. It is that of the manager's connection, so that nobody can do a tenant's work
-// without impersonating the tenant.
+// Of returns the tenancy of a manager, nil if it is shared. It is found through the manager's connection, so that a tenant's work always
+// impersonates the tenant.
 func Of(mgr ctrl.Manager) *Strict {
 	for next := mgr.GetHTTPClient().Transport; next != nil; {
 		if t, ok := next.(transport); ok {
@@ -52,8 +52,8 @@ func Of(mgr ctrl.Manager) *Strict {
 	return nil
 }
 
-// Enter marks a context as that of the work on an object. In a namespace that is being deleted the rights of its accounts go first, and
-// cannot be given again: what goes with it is removed by the controllers themselves.
+// Enter marks a context as that of the work on an object. When a namespace is deleted, the rights of its service accounts are deleted
+// first, and cannot be granted again: so the controllers use their own rights to clean up.
 func (s *Strict) Enter(ctx context.Context, object client.Object) context.Context {
 	if s == nil {
 		return ctx
@@ -73,7 +73,7 @@ func (s *Strict) Within(ctx context.Context, namespace string) context.Context {
 	return s.tenant(ctx, namespace, lsv1alpha1.DefaultContextName).In(ctx)
 }
 
-// contextOf is the name of the Context that an object is worked on with.
+// contextOf returns the name of the Context of an object.
 func contextOf(object client.Object) string {
 	named := ""
 	switch o := object.(type) {
@@ -89,10 +89,10 @@ func contextOf(object client.Object) string {
 
 //espalier:rights tenancy
 //	get,list,watch contexts: which service account does the work of an object
-//	get,list,watch namespaces: in a namespace that is being deleted, rights go before what they are for
+//	get,list,watch namespaces: to detect that a namespace is being deleted, where rights may disappear before the objects that need them
 
-// tenant finds the account for objects with a Context. One that does not exist leaves the choice to the default one, which whoever
-// creates the object could have named as well.
+// tenant determines the service account for objects with a Context. If the Context does not exist, the default one applies, which the
+// creator of the object could have named as well.
 func (s *Strict) tenant(ctx context.Context, namespace, name string) *Tenant {
 	tenant := &Tenant{strict: s}
 	found := &lsv1alpha1.Context{}
@@ -101,7 +101,7 @@ func (s *Strict) tenant(ctx context.Context, namespace, name string) *Tenant {
 		key := client.ObjectKey{Namespace: namespace, Name: name}
 		err := s.cluster.Get(ctx, key, found, client.UnsafeDisableDeepCopy)
 		if apierrors.IsNotFound(err) && name != lsv1alpha1.DefaultContextName {
-			err = s.live.Get(ctx, key, found) // it may have come together with the object
+			err = s.live.Get(ctx, key, found) // it may have been created together with the object
 		}
 		if err == nil {
 			break
@@ -116,7 +116,7 @@ func (s *Strict) tenant(ctx context.Context, namespace, name string) *Tenant {
 	return tenant
 }
 
-// ends reports whether a namespace is being deleted. The API server has the last word: the cache may show another one of that name.
+// ends reports whether a namespace is being deleted. The API server decides: the cache may contain an earlier one of that name.
 func (s *Strict) ends(ctx context.Context, name string) bool {
 	for _, reader := range []client.Reader{s.cluster, s.live} {
 		namespace := &metav1.PartialObjectMetadata{}

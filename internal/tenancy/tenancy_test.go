@@ -27,7 +27,7 @@ func working(ctx context.Context) context.Context {
 	return (&Tenant{strict: &Strict{}, account: shop}).In(ctx)
 }
 
-// sent is the user that a request impersonates when it leaves.
+// sent returns the user that an outgoing request impersonates.
 func sent(t *testing.T, ctx context.Context, method, path string) (string, error) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(ctx, method, "https://example.com"+path, http.NoBody)
@@ -102,7 +102,7 @@ func TestWhatIsDoneAsTheTenant(t *testing.T) {
 	}
 }
 
-// Work for nobody knows whom is not done with the rights of the controllers.
+// Work for an unknown tenant is not done with the rights of the controllers.
 func TestWithoutAnAccountNothingIsSent(t *testing.T) {
 	problem := errors.New("no account")
 	ctx := (&Tenant{strict: &Strict{}, problem: problem}).In(t.Context())
@@ -119,7 +119,7 @@ func TestWithoutAnAccountNothingIsSent(t *testing.T) {
 	}
 }
 
-// In Targets the tenant acts as itself, even when the controllers clean up behind it.
+// In Targets, the tenant acts as itself, even when the controllers clean up after it.
 func TestATenantIsItself(t *testing.T) {
 	ctx := Own(working(t.Context()))
 	itself := From(ctx).Itself()
@@ -144,7 +144,7 @@ func TestExplain(t *testing.T) {
 	const here, everywhere = ` in the namespace "shop"`, " at the cluster scope"
 	for name, test := range map[string]struct {
 		err  error
-		want []string // empty if the error stays as it is
+		want []string // empty if the error is returned unchanged
 	}{
 		"a kind of ours": {
 			denied(shop.User(), "create", "executions", lsv1alpha1.GroupName, here),
@@ -163,7 +163,7 @@ func TestExplain(t *testing.T) {
 		},
 		"a kind of ours elsewhere": {
 			denied(shop.User(), "patch", "installations", lsv1alpha1.GroupName, ` in the namespace "prod"`),
-			[]string{"bind a Role of namespace prod with the verb patch on installations.landscaper.gardener.cloud to the account"},
+			[]string{"bind a Role of namespace prod with the verb patch on installations.landscaper.gardener.cloud to the service account"},
 		},
 		"the whole cluster": {
 			denied(shop.User(), "create", "clusterroles", "rbac.authorization.k8s.io", everywhere),
@@ -171,7 +171,7 @@ func TestExplain(t *testing.T) {
 		},
 		"a controller that may not impersonate": {
 			denied("system:serviceaccount:espalier-system:espalier-controller", "impersonate", "serviceaccounts", "", here),
-			[]string{"bind the ClusterRole espalier-tenancy to their account"},
+			[]string{"bind the ClusterRole espalier-tenancy to their service account"},
 		},
 		"another user":    {denied("jane", "create", "executions", lsv1alpha1.GroupName, here), nil},
 		"another refusal": {apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "a", errors.New("exceeded quota")), nil},
@@ -204,7 +204,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// Answers are forgotten after a while, and never are more than so many.
+// Answers expire, and their number is limited.
 func TestReviewsAreForgotten(t *testing.T) {
 	var r reviews
 	now := time.Now()

@@ -5,25 +5,25 @@ package tenancy
 
 import "context"
 
-// Tenant is whose work is done, in strict tenancy. All methods may be called on nil, which stands for shared tenancy.
+// Tenant is the tenant for whom work is done, in strict tenancy. All methods may be called on nil, which stands for shared tenancy.
 type Tenant struct {
 	strict  *Strict
 	account Account
-	// problem is why there is no account. Nothing is done for the tenant then.
+	// problem is why there is no service account. Nothing is done for the tenant then.
 	problem error
-	// aside says that requests are the controllers' own.
+	// aside reports whether requests are the controllers' own.
 	aside bool
 }
 
 type contextKey struct{}
 
-// From returns the tenant whose work is done, nil in shared tenancy.
+// From returns the tenant of a context, nil in shared tenancy.
 func From(ctx context.Context) *Tenant {
 	tenant, _ := ctx.Value(contextKey{}).(*Tenant)
 	return tenant
 }
 
-// In marks a context: what is done with it is the tenant's work.
+// In marks a context as that of the tenant's work.
 func (t *Tenant) In(ctx context.Context) context.Context {
 	if t == nil {
 		return ctx
@@ -31,7 +31,7 @@ func (t *Tenant) In(ctx context.Context) context.Context {
 	return context.WithValue(ctx, contextKey{}, t)
 }
 
-// Own returns a context for what the controllers do for themselves in the midst of a tenant's work.
+// Own returns a context for the controllers' own requests during a tenant's work.
 func Own(ctx context.Context) context.Context {
 	tenant := From(ctx)
 	if tenant == nil || tenant.aside {
@@ -42,7 +42,7 @@ func Own(ctx context.Context) context.Context {
 	return own.In(ctx)
 }
 
-// Itself returns the tenant for work that is never the controllers' own, however much goes on aside.
+// Itself returns the tenant for work that is never the controllers' own, even in a context from Own.
 func (t *Tenant) Itself() *Tenant {
 	if t == nil || !t.aside {
 		return t

@@ -16,7 +16,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// Transport has requests impersonate the tenant whose work they are. All other requests are sent as they are.
+// Transport makes requests impersonate the tenant whose work they are. All other requests are sent unchanged.
 func (s *Strict) Transport(next http.RoundTripper) http.RoundTripper {
 	return transport{strict: s, next: next}
 }
@@ -37,7 +37,7 @@ func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	if tenant.problem != nil {
 		if request.Body != nil {
-			_ = request.Body.Close() // as everybody does who is given a request
+			_ = request.Body.Close() // a RoundTripper must close the body
 		}
 		return nil, tenant.problem
 	}
@@ -45,25 +45,25 @@ func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	for _, header := range impersonation {
 		request.Header.Del(header)
 	}
-	// The API server adds the groups of a service account, unless others are named.
+	// The API server adds the groups of a service account, unless others are given.
 	request.Header.Set(impersonation[0], tenant.account.User())
 	return t.next.RoundTrip(request)
 }
 
-// WrappedRoundTripper lets client-go find what is below.
+// WrappedRoundTripper gives client-go access to the wrapped transport.
 func (t transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// impersonation are the headers that say whom a request impersonates, the user first.
+// impersonation are the headers for impersonation, the user first.
 var impersonation = []string{"Impersonate-User", "Impersonate-Group", "Impersonate-Uid"}
 
-// pathForm takes a path in a namespace apart: group, resource, subresource.
+// pathForm matches a path in a namespace: group, resource, subresource.
 var pathForm = regexp.MustCompile(`/(?:api/v1|apis/([^/]+)/[^/]+)/namespaces/[^/]+/([^/]+)(?:/[^/]+)?(?:/([^/]+))?(?:/|$)`)
 
-// ourGroups are those of the kinds that Espalier serves or defines.
+// ourGroups are the groups of the kinds that Espalier serves or defines.
 var ourGroups = []string{lsv1alpha1.GroupName, pipelines.GroupName, gitops.GroupName, espalier.GroupName}
 
-// isWorkOfTenants tells what is done for a tenant from what the controllers do for themselves. Of our own kinds, what is wanted is the
-// tenant's: creations and changes. How it is going, and that something goes because what it belongs to goes, is ours.
+// isWorkOfTenants separates work for a tenant from the controllers' own. For our own kinds, the tenant's work is the desired state:
+// creations and changes. Statuses and cascading deletions are the controllers' own.
 func isWorkOfTenants(method, path string) bool {
 	match := pathForm.FindStringSubmatch(path)
 	if match == nil {

@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// addresses counts those that were given out.
+// addresses counts the addresses that were returned.
 var addresses atomic.Int32
 
-// FreeAddress is a host and port that the code under test can listen on, several times in a row. Each has a host of its own within
-// loopback, where the system has more than one: what everybody else listens on is 127.0.0.1, and a port that is free there may be taken a
-// moment later.
+// FreeAddress returns a host and port that the code under test can listen on, several times in a row. Each has its own host within
+// loopback, where the system has more than one: everybody else listens on 127.0.0.1, and a port that is free there may be taken a moment
+// later.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	number := addresses.Add(1)

@@ -10,13 +10,13 @@ import (
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// DataObjectBuilder makes a DataObject.
+// DataObjectBuilder builds a DataObject.
 type DataObjectBuilder struct {
 	metadata[*DataObjectBuilder]
 	data *landscaper.DataObject
 }
 
-// DataObject begins a DataObject that holds any value.
+// DataObject starts a DataObject with any value.
 func DataObject(namespace, name string, value any) *DataObjectBuilder {
 	b := &DataObjectBuilder{data: &landscaper.DataObject{ObjectMeta: objectMeta(namespace, name), Data: anyJSON(value)}}
 	b.metadata = metadata[*DataObjectBuilder]{object: b.data, builder: b}
@@ -26,13 +26,13 @@ func DataObject(namespace, name string, value any) *DataObjectBuilder {
 // Build returns a new copy of the data object.
 func (b *DataObjectBuilder) Build() *landscaper.DataObject { return b.data.DeepCopy() }
 
-// TargetBuilder makes a Target.
+// TargetBuilder builds a Target.
 type TargetBuilder struct {
 	metadata[*TargetBuilder]
 	target *landscaper.Target
 }
 
-// Target begins a Target of the type Kubernetes cluster, still without a way to reach it.
+// Target starts a Target of the type Kubernetes cluster, still without access to the cluster.
 func Target(namespace, name string) *TargetBuilder {
 	b := &TargetBuilder{target: &landscaper.Target{ObjectMeta: objectMeta(namespace, name)}}
 	b.target.Spec.Type = landscaper.TargetTypeKubernetesCluster
@@ -46,20 +46,20 @@ func (b *TargetBuilder) Type(name landscaper.TargetType) *TargetBuilder {
 	return b
 }
 
-// Config sets the configuration, in whatever form the type has.
+// Config sets the configuration, in the form of the type.
 func (b *TargetBuilder) Config(config any) *TargetBuilder {
 	content := anyJSON(config)
 	b.target.Spec.Configuration = &content
 	return b
 }
 
-// Kubeconfig reaches the cluster by the text of a kubeconfig.
+// Kubeconfig accesses the cluster with the text of a kubeconfig.
 func (b *TargetBuilder) Kubeconfig(text string) *TargetBuilder {
 	content := anyJSON(text)
 	return b.Config(landscaper.KubernetesClusterConfig{Kubeconfig: &content})
 }
 
-// Cluster reaches the given test server as its administrator.
+// Cluster accesses the given test server as its administrator.
 func (b *TargetBuilder) Cluster(t testing.TB, server *APIServer) *TargetBuilder {
 	t.Helper()
 	text, err := os.ReadFile(server.Kubeconfig())
@@ -69,7 +69,7 @@ func (b *TargetBuilder) Cluster(t testing.TB, server *APIServer) *TargetBuilder 
 	return b.Kubeconfig(string(text))
 }
 
-// Secret takes the configuration from a key of a Secret.
+// Secret reads the configuration from a key of a Secret.
 func (b *TargetBuilder) Secret(name, key string) *TargetBuilder {
 	b.target.Spec.SecretRef = &landscaper.LocalSecretReference{Name: name, Key: key}
 	return b
@@ -78,20 +78,20 @@ func (b *TargetBuilder) Secret(name, key string) *TargetBuilder {
 // Build returns a new copy of the target.
 func (b *TargetBuilder) Build() *landscaper.Target { return b.target.DeepCopy() }
 
-// ContextBuilder makes a Context.
+// ContextBuilder builds a Context.
 type ContextBuilder struct {
 	metadata[*ContextBuilder]
 	context *landscaper.Context
 }
 
-// Context begins an empty Context.
+// Context starts an empty Context.
 func Context(namespace, name string) *ContextBuilder {
 	b := &ContextBuilder{context: &landscaper.Context{ObjectMeta: objectMeta(namespace, name)}}
 	b.metadata = metadata[*ContextBuilder]{object: b.context, builder: b}
 	return b
 }
 
-// Repository says where component versions are found.
+// Repository sets where component versions are found.
 func (b *ContextBuilder) Repository(repositoryContext any) *ContextBuilder {
 	content := anyJSON(repositoryContext)
 	b.context.RepositoryContext = &content

@@ -13,20 +13,20 @@ import (
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// ExecutionBuilder makes an Execution.
+// ExecutionBuilder builds an Execution.
 type ExecutionBuilder struct {
 	metadata[*ExecutionBuilder]
 	execution *landscaper.Execution
 }
 
-// Execution begins an Execution without deploy items.
+// Execution starts an Execution without deploy items.
 func Execution(namespace, name string) *ExecutionBuilder {
 	b := &ExecutionBuilder{execution: &landscaper.Execution{ObjectMeta: objectMeta(namespace, name)}}
 	b.metadata = metadata[*ExecutionBuilder]{object: b.execution, builder: b}
 	return b
 }
 
-// Context names the Context to use.
+// Context sets the Context.
 func (b *ExecutionBuilder) Context(name string) *ExecutionBuilder {
 	b.execution.Spec.Context = name
 	return b
@@ -53,7 +53,7 @@ func (b *ExecutionBuilder) ManifestItem(name, target string, objects ...client.O
 	})
 }
 
-// Reconcile asks for a job, as one does for an execution without an installation.
+// Reconcile requests a job, as users do for an execution without an installation.
 func (b *ExecutionBuilder) Reconcile() *ExecutionBuilder {
 	return b.Annotate(landscaper.OperationAnnotation, string(landscaper.OperationReconcile))
 }
@@ -61,44 +61,44 @@ func (b *ExecutionBuilder) Reconcile() *ExecutionBuilder {
 // Build returns a new copy of the execution.
 func (b *ExecutionBuilder) Build() *landscaper.Execution { return b.execution.DeepCopy() }
 
-// DeployItemBuilder makes a DeployItem.
+// DeployItemBuilder builds a DeployItem.
 type DeployItemBuilder struct {
 	metadata[*DeployItemBuilder]
 	item *landscaper.DeployItem
 }
 
-// DeployItem begins a DeployItem of the mock deployer, which succeeds at once.
+// DeployItem starts a DeployItem of the mock deployer, which succeeds at once.
 func DeployItem(namespace, name string) *DeployItemBuilder {
 	b := &DeployItemBuilder{item: &landscaper.DeployItem{ObjectMeta: objectMeta(namespace, name)}}
 	b.metadata = metadata[*DeployItemBuilder]{object: b.item, builder: b}
 	return b.Mock(mock.ProviderConfiguration{})
 }
 
-// Mock makes it an item of the mock deployer with the given behaviour.
+// Mock makes it a deploy item of the mock deployer with the given behaviour.
 func (b *DeployItemBuilder) Mock(config mock.ProviderConfiguration) *DeployItemBuilder {
 	b.item.Spec.Type, b.item.Spec.Configuration = landscaper.DeployItemTypeMock, mockConfiguration(config)
 	return b
 }
 
-// Manifests makes it an item that applies objects, whose kinds must be set.
+// Manifests makes it a deploy item that applies objects, whose kinds must be set.
 func (b *DeployItemBuilder) Manifests(objects ...client.Object) *DeployItemBuilder {
 	b.item.Spec.Type, b.item.Spec.Configuration = landscaper.DeployItemTypeManifest, manifestConfiguration(objects)
 	return b
 }
 
-// Config makes it an item of any deployer.
+// Config makes it a deploy item of any deployer.
 func (b *DeployItemBuilder) Config(deployer landscaper.DeployItemType, config any) *DeployItemBuilder {
 	b.item.Spec.Type, b.item.Spec.Configuration = deployer, rawExtension(config)
 	return b
 }
 
-// Target names the Target, in the item's namespace.
+// Target sets the Target, in the deploy item's namespace.
 func (b *DeployItemBuilder) Target(name string) *DeployItemBuilder {
 	b.item.Spec.Target = &landscaper.ObjectReference{Name: name, Namespace: b.item.Namespace}
 	return b
 }
 
-// Timeout limits a job of the item: "90s", or "none".
+// Timeout limits a job of the deploy item: "90s", or "none".
 func (b *DeployItemBuilder) Timeout(limit landscaper.Duration) *DeployItemBuilder {
 	b.item.Spec.Timeout = &limit
 	return b

@@ -11,7 +11,7 @@ import (
 	"espalier.dev/internal/pipeline"
 )
 
-// Grant lets pipelines of a namespace refer to all applications in another one.
+// Grant returns a grant that lets pipelines of a namespace refer to all applications in another one.
 func Grant(namespace, pipelinesOf string) *espalier.ReferenceGrant {
 	grant := &espalier.ReferenceGrant{ObjectMeta: objectMeta(namespace, "pipelines")}
 	grant.Spec.From = []espalier.ReferenceGrantFrom{{Group: pipelines.GroupName, Kind: "Pipeline", Namespace: pipelinesOf}}
@@ -21,7 +21,7 @@ func Grant(namespace, pipelinesOf string) *espalier.ReferenceGrant {
 	return grant
 }
 
-// GrantedNamespace creates a namespace whose applications pipelines of another one may refer to.
+// GrantedNamespace creates a namespace to whose applications pipelines of another one may refer.
 func (s *APIServer) GrantedNamespace(t testing.TB, pipelinesOf string) string {
 	t.Helper()
 	namespace := s.Namespace(t)

@@ -10,14 +10,14 @@ import (
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// InstallationBuilder makes an Installation.
+// InstallationBuilder builds an Installation.
 type InstallationBuilder struct {
 	metadata[*InstallationBuilder]
 	installation *landscaper.Installation
 	files        map[string]any // the inline blueprint's folder, as a tree
 }
 
-// Installation begins an Installation in the job flow whose blueprint does nothing.
+// Installation starts an Installation in the job flow whose blueprint does nothing.
 func Installation(namespace, name string) *InstallationBuilder {
 	b := &InstallationBuilder{installation: &landscaper.Installation{ObjectMeta: objectMeta(namespace, name)}, files: map[string]any{}}
 	b.metadata = metadata[*InstallationBuilder]{object: b.installation, builder: b}
@@ -45,20 +45,20 @@ func (b *InstallationBuilder) BlueprintFile(file, text string) *InstallationBuil
 	return b
 }
 
-// BlueprintRef takes the blueprint from a resource of the component instead.
+// BlueprintRef sets a resource of the component as the blueprint instead.
 func (b *InstallationBuilder) BlueprintRef(resource string) *InstallationBuilder {
 	b.installation.Spec.Blueprint = landscaper.BlueprintDefinition{Reference: &landscaper.RemoteBlueprintReference{ResourceName: resource}}
 	return b
 }
 
-// Component names the component version.
+// Component sets the component version.
 func (b *InstallationBuilder) Component(name, version string) *InstallationBuilder {
 	reference := &landscaper.ComponentDescriptorReference{ComponentName: name, Version: version}
 	b.installation.Spec.ComponentDescriptor = &landscaper.ComponentDescriptorDefinition{Reference: reference}
 	return b
 }
 
-// Context names the Context to use.
+// Context sets the Context.
 func (b *InstallationBuilder) Context(name string) *InstallationBuilder {
 	b.installation.Spec.Context = name
 	return b
@@ -135,7 +135,7 @@ func (b *InstallationBuilder) ExportTarget(name, target string) *InstallationBui
 	return b
 }
 
-// Reconcile asks for a job.
+// Reconcile requests a job.
 func (b *InstallationBuilder) Reconcile() *InstallationBuilder {
 	return b.Annotate(landscaper.OperationAnnotation, string(landscaper.OperationReconcile))
 }

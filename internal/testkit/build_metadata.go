@@ -15,7 +15,8 @@ import (
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Create stores objects, in the given order, or fails the test. Afterwards they are as the server returned them.
+// Create stores objects, in the given order, or fails the test. It updates them to what the server returned. The roles that it binds are in
+// force when it returns, unless they do not exist yet: the API server learns of them with a delay.
 func Create(t testing.TB, server *APIServer, objects ...client.Object) {
 	t.Helper()
 	for _, object := range objects {
@@ -23,9 +24,10 @@ func Create(t testing.TB, server *APIServer, objects ...client.Object) {
 			t.Fatalf("create %T %s/%s: %v", object, object.GetNamespace(), object.GetName(), err)
 		}
 	}
+	awaitRights(t, server, objects)
 }
 
-// metadata is what all builders have in common. B is the builder it belongs to, which each method returns.
+// metadata is the common part of all builders. B is the builder that contains it, which each method returns.
 type metadata[B any] struct {
 	object  metav1.Object
 	builder B
@@ -63,7 +65,7 @@ func objectMeta(namespace, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: namespace, Name: name}
 }
 
-// anyJSON turns a value of a test into one of the API. A value that has no JSON is a mistake in the test.
+// anyJSON converts a value of a test into one of the API. A value without a JSON form is a mistake in the test.
 func anyJSON(value any) landscaper.AnyJSON {
 	content, err := landscaper.NewAnyJSON(value)
 	if err != nil {

@@ -7,20 +7,20 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// PipelineBuilder makes a Pipeline. What concerns an environment applies to the one that was added last.
+// PipelineBuilder builds a Pipeline. Settings of an environment apply to the one that was added last.
 type PipelineBuilder struct {
 	metadata[*PipelineBuilder]
 	pipeline *pipelines.Pipeline
 }
 
-// Pipeline begins a Pipeline that carries the HelmRelease of the same name.
+// Pipeline starts a Pipeline that carries the HelmRelease of the same name.
 func Pipeline(namespace, name string) *PipelineBuilder {
 	b := &PipelineBuilder{pipeline: &pipelines.Pipeline{ObjectMeta: objectMeta(namespace, name)}}
 	b.metadata = metadata[*PipelineBuilder]{object: b.pipeline, builder: b}
 	return b.App("helm.toolkit.fluxcd.io/v2", "HelmRelease", name)
 }
 
-// App says which object of each environment shows the revision.
+// App sets which object of each environment shows the revision.
 func (b *PipelineBuilder) App(apiVersion, kind, name string) *PipelineBuilder {
 	b.pipeline.Spec.AppRef = pipelines.AppReference{APIVersion: apiVersion, Kind: kind, Name: name}
 	return b
@@ -51,25 +51,25 @@ func (b *PipelineBuilder) last() *pipelines.Environment {
 	return &b.pipeline.Spec.Environments[len(b.pipeline.Spec.Environments)-1]
 }
 
-// MinHealthy is how long the last environment must have been healthy before it is promoted from.
+// MinHealthy sets how long the last environment must have been healthy before it is promoted from.
 func (b *PipelineBuilder) MinHealthy(period pipelines.Duration) *PipelineBuilder {
 	b.last().MinHealthy = period
 	return b
 }
 
-// Promotion sets how the last environment is promoted to, instead of what the pipeline says.
+// Promotion sets how the last environment is promoted to, instead of the pipeline's setting.
 func (b *PipelineBuilder) Promotion(promotion pipelines.Promotion) *PipelineBuilder {
 	b.last().Promotion = &promotion
 	return b
 }
 
-// Manual lets promotions wait for an approval.
+// Manual makes promotions wait for an approval.
 func (b *PipelineBuilder) Manual() *PipelineBuilder {
 	b.promotion().Manual = true
 	return b
 }
 
-// Notification promotes by telling others.
+// Notification promotes by notifying others.
 func (b *PipelineBuilder) Notification() *PipelineBuilder {
 	b.promotion().Strategy.Notification = &pipelines.NotificationStrategy{}
 	return b
@@ -94,7 +94,7 @@ func (b *PipelineBuilder) Pairwise() *PipelineBuilder {
 	return b
 }
 
-// Suspended starts no promotions.
+// Suspended suspends promotions.
 func (b *PipelineBuilder) Suspended() *PipelineBuilder {
 	b.pipeline.Spec.Suspend = true
 	return b

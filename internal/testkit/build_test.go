@@ -19,7 +19,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// oneOfEach uses every word of the builders at least once.
+// oneOfEach uses every method of the builders at least once.
 func oneOfEach(t *testing.T, namespace string) []client.Object {
 	t.Helper()
 	deployed := &corev1.ConfigMap{
@@ -67,7 +67,7 @@ func oneOfEach(t *testing.T, namespace string) []client.Object {
 	}
 }
 
-// What the builders make is what the API server stores: nothing is refused, pruned or invented.
+// The API server stores what the builders build unchanged: it rejects, prunes and adds nothing.
 func TestBuiltObjectsAreStoredAsTheyAre(t *testing.T) {
 	server := testkit.Server(t)
 	objects := oneOfEach(t, server.Namespace(t))
@@ -79,7 +79,7 @@ func TestBuiltObjectsAreStoredAsTheyAre(t *testing.T) {
 		}
 		object.SetGeneration(0)
 		if pipeline, ok := object.(*pipelines.Pipeline); ok {
-			pipeline.Status = pipelines.PipelineStatus{} // the definition gives it a default
+			pipeline.Status = pipelines.PipelineStatus{} // the CRD gives it a default
 		}
 	}
 	if difference := cmp.Diff(strings.Split(built, "\n"), strings.Split(testkit.YAML(t, objects...), "\n")); difference != "" {
@@ -116,8 +116,8 @@ func TestTargetsOfTestServersReachThem(t *testing.T) {
 
 func TestCreateFailsTheTest(t *testing.T) {
 	server := testkit.Server(t)
-	failed, text := outcome(t, func(tb testing.TB) {
-		testkit.Create(tb, server, testkit.DataObject("no-such-namespace", "a", 1).Build())
+	failed, text := outcome(t, func(s *spy) {
+		testkit.Create(s, server, testkit.DataObject("no-such-namespace", "a", 1).Build())
 	})
 	if !failed || !strings.Contains(text, "no-such-namespace/a") {
 		t.Errorf("failed %v: %s", failed, text)

@@ -9,7 +9,7 @@ import (
 	crlog "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Connect returns an API server that somebody else runs, such as that of a cluster with a node. It can be neither stopped nor started.
+// Connect returns an API server that the test does not run, such as that of a cluster with a node. It can be neither stopped nor started.
 func Connect(t testing.TB, kubeconfig string) *APIServer {
 	t.Helper()
 	crlog.SetLogger(controllerLog()) // for packages without Main
@@ -20,7 +20,7 @@ func Connect(t testing.TB, kubeconfig string) *APIServer {
 	return s
 }
 
-// join is the way to a server that somebody else runs.
+// join returns access to a server that this process does not run.
 func join(kubeconfig string) (*APIServer, error) {
 	s := &APIServer{starts: 1}
 	s.options.Kubeconfig = kubeconfig

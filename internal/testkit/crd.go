@@ -25,10 +25,8 @@ import (
 	"espalier.dev/config/crd"
 )
 
-const crdLimit = time.Minute
-
-// InstallCRD creates or updates custom resource definitions and returns when their resources are served and discoverable. What is
-// installed already costs nothing, so every test may ask for what it needs.
+// InstallCRD creates or updates CRDs and returns when their resources are served and discoverable. CRDs that are already installed cost
+// nothing, so every test may install what it needs.
 func (s *APIServer) InstallCRD(t testing.TB, crds ...*apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
 	if err := s.installCRDs(t.Context(), crds); err != nil {
@@ -47,7 +45,7 @@ func (s *APIServer) installProjectCRDs(ctx context.Context) error {
 func (s *APIServer) installCRDs(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefinition) error {
 	s.installing.Lock()
 	defer s.installing.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, crdLimit)
+	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
 	missing := slices.DeleteFunc(slices.Clone(crds), func(definition *apiextensionsv1.CustomResourceDefinition) bool {
 		return equality.Semantic.DeepEqual(s.installed[definition.Name], definition.Spec)
@@ -72,7 +70,7 @@ func (s *APIServer) applyCRD(ctx context.Context, definition *apiextensionsv1.Cu
 	if !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	// The server itself writes to a definition, until it is established, so an update may have to be repeated.
+	// The server itself writes to a CRD until it is established, so an update may have to be repeated.
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		var existing apiextensionsv1.CustomResourceDefinition
 		if err := c.Get(ctx, client.ObjectKeyFromObject(definition), &existing); err != nil {
@@ -90,8 +88,7 @@ func (s *APIServer) noteInstalled(definition *apiextensionsv1.CustomResourceDefi
 	s.installed[definition.Name] = *definition.Spec.DeepCopy()
 }
 
-// awaitServed asks as a client would, because the condition Established comes before the handler and discovery have caught up.
-// Neither of the two can be watched.
+// awaitServed asks as a client does, because the condition Established precedes the handler and discovery, neither of which can be watched.
 func (s *APIServer) awaitServed(ctx context.Context, definition *apiextensionsv1.CustomResourceDefinition) error {
 	kind := schema.GroupKind{Group: definition.Spec.Group, Kind: definition.Spec.Names.Kind}
 	return wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
@@ -114,7 +111,7 @@ func (s *APIServer) serves(ctx context.Context, kind schema.GroupKind, version s
 	if err != nil {
 		return false, err
 	}
-	// A new mapper each time: an old one remembers what discovery said when the group was incomplete.
+	// A new mapper each time: an old one caches discovery from when the group was incomplete.
 	mapper, err := apiutil.NewDynamicRESTMapper(access.config, httpClient)
 	if err != nil {
 		return false, err

@@ -15,8 +15,7 @@ import (
 
 const longestValue = 100 // characters of one value in a line of a history
 
-// masked returns a copy that may be shown to anybody: the contents of Secrets and of Targets are replaced by their sizes, and
-// managedFields, which nobody reads, are dropped.
+// masked returns a copy without secrets: the contents of Secrets and of Targets are replaced by their sizes, and managedFields are dropped.
 func masked(object *unstructured.Unstructured) *unstructured.Unstructured {
 	shown := object.DeepCopy()
 	shown.SetManagedFields(nil)
@@ -55,7 +54,7 @@ func maskField(parent map[string]any, field string) {
 
 func maskedValue(value any) string { return fmt.Sprintf("(masked, %d characters)", len(render(value))) }
 
-// toYAML prints a masked object for a human.
+// toYAML prints a masked object.
 func toYAML(object *unstructured.Unstructured) string {
 	if object == nil {
 		return "(it does not exist)\n"
@@ -88,7 +87,7 @@ func changes(before, after *unstructured.Unstructured) []string {
 	return lines
 }
 
-// leavesOf leaves out what changes with every write or never means anything.
+// leavesOf omits what changes with every write or has no meaning.
 func leavesOf(object *unstructured.Unstructured) map[string]string {
 	leaves := map[string]string{}
 	if object == nil {

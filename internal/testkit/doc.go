@@ -8,7 +8,7 @@
 //
 //	func TestAnInstallationDeploys(t *testing.T) {
 //		server := testkit.Server(t)                              // one per process; the first test starts it
-//		namespace := server.Namespace(t)                         // a world of its own
+//		namespace := server.Namespace(t)                         // a world for this test
 //		recorder := testkit.Record(t, server, namespace, testkit.Groups("landscaper.gardener.cloud"))
 //		managed.Run(t, server.Config(), managed.Options(namespace)) // the code under test
 //		installation := testkit.Installation(namespace, "app").Blueprint(text).ImportData("config", "app-config").Reconcile().Build()
@@ -30,17 +30,17 @@
 // Eventually, EventuallyGone and EventuallyFinished wait by watching. There is no opposite, because "never" cannot be awaited: to show
 // that nothing happens, bring about something that must come later, or wait for the Recorder to be Quiet.
 //
-// World is a namespace in the hands of one test, for packages to embed in worlds of their own. NewManager, Run and Start run controllers
+// World is a namespace in the hands of one test, for packages to embed in their own worlds. NewManager, Run and Start run controllers
 // that the test sets up; package managed, below this one, runs those of the product.
 //
-// Record keeps every state of every object, for rules that hold at all times, and tells the story when the test fails.
+// Record keeps every state of every object, for rules that hold at all times, and prints the story when the test fails.
 //
 // Golden compares with a file; YAML prints objects such that they can be compared.
 //
 // Package parts, below this one, runs the programs of others that the product works with: Flux and Gitea.
 //
 // Package faults, also below, makes the connection of a controller fail as planned. Package relay stands between a client and a server
-// that is to go away, and package traffic sees what a client sends. Package diagram draws phases from decisions.
+// that must disappear, and package traffic sees what a client sends. Package diagram draws phases from decisions.
 //
 // # Rules
 //

@@ -9,15 +9,15 @@ import (
 	"sync"
 )
 
-// ends are what is left to do after the last test.
+// ends are the functions to call after the last test.
 type ends struct {
 	mutex     sync.Mutex
-	awaited   bool // somebody will run them
+	awaited   bool // Main will run them
 	functions []func() error
 }
 
-// AtEnd makes Main call a function after the last test, the newest first: for what all tests of a process share. It fails in a test
-// binary that does not use Main.
+// AtEnd makes Main call a function after the last test, the newest first: for what all tests of a process share. It fails in a test binary
+// that does not use Main.
 func AtEnd(function func() error) error { return shared.ends.add(function) }
 
 func (e *ends) await() {
@@ -30,13 +30,13 @@ func (e *ends) add(function func() error) error {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	if !e.awaited {
-		return errors.New("nobody would clean up after the last test: add func TestMain(m *testing.M) { testkit.Main(m) }")
+		return errors.New("nothing would clean up after the last test: add func TestMain(m *testing.M) { testkit.Main(m) }")
 	}
 	e.functions = append(e.functions, function)
 	return nil
 }
 
-// run calls every function, also after one of them has failed.
+// run calls every function, even after one has failed.
 func (e *ends) run() error {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()

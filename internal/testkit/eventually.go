@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -19,16 +20,25 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-const (
-	// defaultPatience is far more than anything takes, also on a machine that others use: nobody waits for it but a broken test.
-	defaultPatience = 3 * time.Minute
-	reportTime      = 5 * time.Second // kept back before the test binary's deadline, to say what was awaited
-)
+// Patience is far more than anything takes, even on a machine that others use: only a broken test waits this long.
+var Patience = patienceOf(os.Getenv(PatienceVariable))
 
-// Condition looks at one revision of an object. It returns nil when that is what the test waits for, and otherwise what is missing.
+// PatienceVariable shortens Patience for tests that are expected to fail, as those of a mutant.
+const PatienceVariable = "ESPALIER_TEST_PATIENCE"
+
+func patienceOf(variable string) time.Duration {
+	if set, err := time.ParseDuration(variable); err == nil && set > 0 {
+		return set
+	}
+	return 6 * time.Minute
+}
+
+const reportTime = 5 * time.Second // reserved before the test binary's deadline, to report what was awaited
+
+// Condition checks one revision of an object. It returns nil when the test's wait is over, and otherwise what is missing.
 type Condition[T client.Object] func(T) error
 
-// Is makes a Condition of a predicate and the words that say what it asks for.
+// Is returns a Condition from a predicate and its description.
 func Is[T client.Object](what string, holds func(T) bool) Condition[T] {
 	return func(object T) error {
 		if !holds(object) {
@@ -41,14 +51,14 @@ func Is[T client.Object](what string, holds func(T) bool) Condition[T] {
 // WaitOption changes how Eventually waits.
 type WaitOption func(*time.Duration)
 
-// Within replaces the default of one minute. It is a limit for broken tests, not a measure of speed: be generous.
+// Within replaces Patience. It is a limit for broken tests, not a measure of speed: be generous.
 func Within(limit time.Duration) WaitOption { return func(d *time.Duration) { *d = limit } }
 
-// errHeld ends the following of an object once the condition holds.
+// errHeld stops following an object once the condition holds.
 var errHeld = errors.New("the condition holds")
 
-// Eventually waits, by watching, until a revision of the object meets the condition, and returns that revision. The object need
-// not exist yet. If it takes too long the test fails and shows what was missing, the object, and how it changed meanwhile.
+// Eventually watches the object until a revision meets the condition, and returns that revision. The object need not exist yet. On a
+// timeout, the test fails and shows what was missing, the object, and how it changed meanwhile.
 func Eventually[T client.Object](t testing.TB, server *APIServer, object T, condition Condition[T], options ...WaitOption) T {
 	t.Helper()
 	var found T
@@ -71,7 +81,7 @@ func Eventually[T client.Object](t testing.TB, server *APIServer, object T, cond
 	return found
 }
 
-// EventuallyGone waits, by watching, until the object no longer exists. If it carries a UID, a successor of the same name does not count.
+// EventuallyGone watches the object until it no longer exists. If it has a UID, a successor of the same name does not count.
 func EventuallyGone(t testing.TB, server *APIServer, object client.Object, options ...WaitOption) {
 	t.Helper()
 	w := newWaiting(t, server, object)
@@ -84,7 +94,7 @@ func EventuallyGone(t testing.TB, server *APIServer, object client.Object, optio
 	w.run(t, options)
 }
 
-// waiting is one use of Eventually.
+// waiting is one call of Eventually.
 type waiting struct {
 	follower follower
 	subject  string
@@ -133,7 +143,7 @@ func (w *waiting) run(t testing.TB, options []WaitOption) {
 	}
 }
 
-// see takes note of a revision, nil for none, and returns errHeld if the condition holds now.
+// see records a revision, nil for none, and returns errHeld if the condition holds now.
 func (w *waiting) see(how string, object *unstructured.Unstructured) error {
 	if object != nil || w.current != nil {
 		line := fmt.Sprintf("%7s  %-8s", "+"+time.Since(w.started).Round(time.Millisecond).String(), how)
@@ -162,9 +172,9 @@ func (w *waiting) failure(cause error) string {
 	return text.String()
 }
 
-// patience is how long a wait may take. It ends a little before the test binary's own deadline, which would print stacks instead.
+// patience returns how long a wait may take. It ends a little before the test binary's own deadline, which would print stacks instead.
 func patience(t testing.TB, options []WaitOption) time.Duration {
-	limit := defaultPatience
+	limit := Patience
 	for _, option := range options {
 		option(&limit)
 	}

@@ -4,6 +4,7 @@
 package testkit_test
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"strings"
@@ -14,21 +15,27 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"espalier.dev/internal/testkit"
 )
 
-// spy stands in for the test of somebody whose test fails.
+// spy stands in for a test that fails.
 type spy struct {
 	testing.TB
+	ctx context.Context
+	// giveUp ends what the spy waits for, once it has seen what it must see before it fails.
+	giveUp   context.CancelFunc
 	mutex    sync.Mutex
 	failed   bool
 	text     strings.Builder
 	cleanups []func()
 }
 
-func (s *spy) Helper() {}
+func (s *spy) Helper()                  {}
+func (s *spy) Context() context.Context { return s.ctx }
 
 func (s *spy) Log(args ...any)           { s.print(false, fmt.Sprintln(args...)) }
 func (s *spy) Error(args ...any)         { s.print(true, fmt.Sprintln(args...)) }
@@ -44,9 +51,11 @@ func (s *spy) print(fail bool, text string) {
 	s.text.WriteString(text)
 }
 
-// outcome runs a piece of a test, cleanups included, and returns whether it failed and what it printed.
-func outcome(t *testing.T, piece func(t testing.TB)) (failed bool, text string) {
+// outcome runs part of a test, including cleanups, and returns whether it failed and what it printed.
+func outcome(t *testing.T, piece func(s *spy)) (failed bool, text string) {
 	s := &spy{TB: t}
+	s.ctx, s.giveUp = context.WithCancel(t.Context())
+	defer s.giveUp()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -126,17 +135,20 @@ func TestEventuallyExplainsItsFailure(t *testing.T) {
 	object := configMap(server.Namespace(t), "a", map[string]string{"state": "new"})
 	testkit.Create(t, server, object)
 	sees := make(chan string, 10)
-	failed, text := outcome(t, func(tb testing.TB) {
+	failed, text := outcome(t, func(s *spy) {
 		changed := object.DeepCopy()
 		changed.Data["state"] = "old"
 		go func() {
 			<-sees
 			_ = server.Client().Update(t.Context(), changed)
 		}()
-		testkit.Eventually(tb, server, object, func(m *corev1.ConfigMap) error {
+		testkit.Eventually(s, server, object, func(m *corev1.ConfigMap) error {
 			sees <- m.Data["state"]
+			if m.Data["state"] == "old" {
+				s.giveUp()
+			}
 			return ready(m)
-		}, testkit.Within(2*time.Second))
+		})
 	})
 	if !failed {
 		t.Fatal("it did not fail")
@@ -155,9 +167,12 @@ func TestEventuallyShowsNoSecret(t *testing.T) {
 		StringData: map[string]string{"password": "CANARY"},
 	}
 	testkit.Create(t, server, secret)
-	failed, text := outcome(t, func(tb testing.TB) {
-		never := testkit.Is("ever", func(*corev1.Secret) bool { return false })
-		testkit.Eventually(tb, server, secret, never, testkit.Within(time.Second))
+	failed, text := outcome(t, func(s *spy) {
+		never := testkit.Is("ever", func(*corev1.Secret) bool {
+			s.giveUp()
+			return false
+		})
+		testkit.Eventually(s, server, secret, never)
 	})
 	if !failed || strings.Contains(text, "CANARY") || strings.Contains(text, "Q0FOQVJZ") {
 		t.Errorf("failed %v, and printed a secret:\n%s", failed, text)
@@ -165,6 +180,39 @@ func TestEventuallyShowsNoSecret(t *testing.T) {
 	if !strings.Contains(text, "password: (masked") {
 		t.Errorf("does not show which keys there are:\n%s", text)
 	}
+}
+
+func TestEventuallyGivesUp(t *testing.T) {
+	server := testkit.Server(t)
+	object := configMap(server.Namespace(t), "a", nil)
+	failed, text := outcome(t, func(s *spy) { testkit.Eventually(s, server, object, ready, testkit.Within(time.Millisecond)) })
+	if !failed || !strings.Contains(text, "for ConfigMap "+object.Namespace+"/a") || strings.Contains(text, "cut short") {
+		t.Errorf("failed %v: %s", failed, text)
+	}
+}
+
+// readObject tells when its UID is compared with that of a revision.
+type readObject struct {
+	*unstructured.Unstructured
+	read func()
+}
+
+// GetUID implements client.Object.
+func (o readObject) GetUID() types.UID {
+	o.read()
+	return o.Unstructured.GetUID()
+}
+
+func untyped(t *testing.T, object *corev1.ConfigMap) *unstructured.Unstructured {
+	t.Helper()
+	content, err := kruntime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	converted := &unstructured.Unstructured{Object: content}
+	converted.SetAPIVersion("v1")
+	converted.SetKind("ConfigMap")
+	return converted
 }
 
 func TestEventuallyGone(t *testing.T) {
@@ -186,7 +234,7 @@ func TestEventuallyGone(t *testing.T) {
 	t.Run("not while it exists", func(t *testing.T) {
 		object := configMap(server.Namespace(t), "a", nil)
 		testkit.Create(t, server, object)
-		failed, text := outcome(t, func(tb testing.TB) { testkit.EventuallyGone(tb, server, object, testkit.Within(time.Second)) })
+		failed, text := outcome(t, func(s *spy) { testkit.EventuallyGone(s, server, readObject{untyped(t, object), s.giveUp}) })
 		if !failed || !strings.Contains(text, "it still exists") {
 			t.Errorf("failed %v: %s", failed, text)
 		}

@@ -48,7 +48,7 @@ func (f finisher) Reconcile(ctx context.Context, installation *landscaper.Instal
 	return reconcile.Result{}, f.client.Status().Update(ctx, installation)
 }
 
-// This is the test in the documentation of the package, with a manager that it can run.
+// This is the test in the package documentation, with a manager that it can run.
 func TestTheDocumentedTestWorks(t *testing.T) {
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)

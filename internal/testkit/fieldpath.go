@@ -19,7 +19,7 @@ import (
 //
 // Square brackets hold the key of a map entry, the index of a list entry, or one field that identifies a list entry.
 
-// identifyingFields are tried in this order to name an entry of a list by something steadier than its index.
+// identifyingFields are tried in this order to identify an entry of a list by something more stable than its index.
 var identifyingFields = []string{"type", "name", "key", "uid"}
 
 // lookup returns the value at a path, or false where there is none.
@@ -33,7 +33,7 @@ func lookup(value any, path string) (any, bool) {
 	return value, true
 }
 
-// splitPath cuts at dots outside brackets and before each bracket; the brackets themselves are dropped.
+// splitPath splits at dots outside brackets and before each bracket; the brackets themselves are dropped.
 func splitPath(path string) []string {
 	var segments []string
 	for path != "" {
@@ -122,7 +122,7 @@ func entryName(entry any, index int) string {
 	return strconv.Itoa(index)
 }
 
-// render prints a value in one line: strings as they are, everything else as JSON.
+// render prints a value in one line: strings unquoted, everything else as JSON.
 func render(value any) string {
 	if text, ok := value.(string); ok {
 		return text

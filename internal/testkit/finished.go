@@ -13,8 +13,7 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// EventuallyFinished waits until an Installation, Execution or DeployItem has finished the newest job that was asked for, in the
-// given phase.
+// EventuallyFinished waits until an Installation, Execution or DeployItem has finished the last requested job, in the given phase.
 func EventuallyFinished[T client.Object](t testing.TB, server *APIServer, object T, phase landscaper.Phase, options ...WaitOption) T {
 	t.Helper()
 	return Eventually(t, server, object, func(current T) error { return finishedIn(current, phase) }, options...)

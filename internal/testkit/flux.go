@@ -16,7 +16,7 @@ import (
 //go:embed flux.yaml
 var fluxKinds []byte
 
-// FluxKinds returns definitions of HelmRelease and Kustomization, for tests in which nobody but the test itself writes their status.
+// FluxKinds returns CRDs of HelmRelease and Kustomization, for tests that write their status themselves.
 func FluxKinds(t testing.TB) []*apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	var kinds []*apiextensionsv1.CustomResourceDefinition
@@ -30,7 +30,7 @@ func FluxKinds(t testing.TB) []*apiextensionsv1.CustomResourceDefinition {
 	return kinds
 }
 
-// FluxAlerts returns a definition of Alert, for tests in which nobody listens to it.
+// FluxAlerts returns a CRD of Alert, for tests in which no controller processes it.
 func FluxAlerts() *apiextensionsv1.CustomResourceDefinition {
 	open := true
 	schema := &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{

@@ -19,30 +19,30 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// reconnectPause keeps a follower from spinning while its server is away or on its way out.
+// reconnectPause prevents a follower from spinning while its server is down or shutting down.
 const reconnectPause = 50 * time.Millisecond
 
-// follower sees every revision of the objects that match: first a list, then a watch from that list's resourceVersion, resumed
-// from the last revision seen whenever the server closes it. So no state in between is missed.
+// follower sees every revision of the matching objects: first a list, then a watch from that list's resourceVersion, resumed from the last
+// revision seen whenever the server closes it. So no state in between is missed.
 type follower struct {
 	server    *APIServer
 	resource  schema.GroupVersionResource
 	namespace string // empty for all, and for resources without namespaces
 	name      string // empty for all
 
-	// listed gets the state at the start, and again after each relist; event gets each Added, Modified and Deleted since.
-	// An error from either ends the following.
+	// listed gets the state at the start, and again after each relist; event gets each Added, Modified and Deleted since. An error from either
+	// stops the follower.
 	listed func([]unstructured.Unstructured) error
 	event  func(watch.EventType, *unstructured.Unstructured) error
-	// expired decides what happens when the server no longer has the revisions that follow the last one seen:
-	// nil means to list again, an error ends the following.
+	// expired is called when the server no longer has the revisions after the last one seen: nil means to list again, an error stops the
+	// follower.
 	expired func() error
 
-	seen string // resourceVersion up to which everything has been handed over; empty means that a list is due
+	seen string // resourceVersion up to which everything has been passed on; empty means to list
 }
 
-// run returns when the context ends, with its error, when a callback asked for the end, with that error, or when the server has
-// ended without being asked to.
+// run returns when the context ends, with its error, when a callback returns an error, with that error, or when the server has ended
+// unexpectedly.
 func (f *follower) run(ctx context.Context) error {
 	for {
 		err := f.listOnce(ctx)
@@ -142,7 +142,7 @@ func (f *follower) options() metav1.ListOptions {
 	return metav1.ListOptions{FieldSelector: "metadata.name=" + f.name}
 }
 
-// resourceOf finds out how the server calls an object's kind.
+// resourceOf returns the server's name for an object's kind.
 func (s *APIServer) resourceOf(object client.Object) (*meta.RESTMapping, error) {
 	access := s.current()
 	kind, err := apiutil.GVKForObject(object, access.client.Scheme())

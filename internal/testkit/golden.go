@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write golden files instead of comparing with them")
 
-// Golden compares a text with the file testdata/NAME. Run the test with -update to write the file, and read the difference
-// before committing it.
+// Golden compares a text with the file testdata/NAME. Run the test with -update to write the file, and read the difference before
+// committing it.
 func Golden(t testing.TB, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", filepath.FromSlash(name))

@@ -29,7 +29,7 @@ func setUpdate(t *testing.T, value string) {
 func TestGoldenFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	golden := func(text string) (bool, string) {
-		return outcome(t, func(tb testing.TB) { testkit.Golden(tb, "sub/a.golden", text) })
+		return outcome(t, func(s *spy) { testkit.Golden(s, "sub/a.golden", text) })
 	}
 	setUpdate(t, "false")
 	if failed, text := golden("one\ntwo\n"); !failed || !strings.Contains(text, "-update") {
@@ -51,7 +51,7 @@ func TestGoldenFiles(t *testing.T) {
 	}
 }
 
-// Two objects made at different times by different servers print the same if they mean the same.
+// Equivalent objects created at different times by different servers print the same.
 func TestYAMLIsTheSameInEveryRun(t *testing.T) {
 	run := func(namespace, suffix, job, uid, when string) string {
 		owner := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "made-" + suffix, UID: types.UID(uid)}

@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Change says how a revision came about.
+// Change is how a revision came about.
 type Change string
 
-// The kinds of change. What was there when the recorder began is no write, so it has a kind of its own.
+// The kinds of change. An object that existed when the recorder started is not a write, so it has its own kind.
 const (
 	Existing Change = "existing"
 	Added    Change = "added"
@@ -24,24 +24,24 @@ const (
 	Deleted  Change = "deleted"
 )
 
-// Revision is one state that an object has had; of a deleted object, the last one.
+// Revision is one state of an object; for a deleted object, the last one.
 type Revision struct {
 	Change Change
 	Object *unstructured.Unstructured
 	Seen   time.Time
-	// AfterGap says that the server was restarted before this revision and that states before it may be missing.
+	// AfterGap reports whether the server was restarted before this revision, so that earlier states may be missing.
 	AfterGap bool
 }
 
-// ID tells which object the revision belongs to.
+// ID returns the object of the revision.
 func (r Revision) ID() ObjectID {
 	return ObjectID{Kind: r.Object.GetKind(), Namespace: r.Object.GetNamespace(), Name: r.Object.GetName()}
 }
 
-// Version is the point in the history of the whole server at which the revision was stored.
+// Version returns the point in the history of the whole server at which the revision was stored.
 func (r Revision) Version() uint64 { return versionNumber(r.Object.GetResourceVersion()) }
 
-// versionNumber reads a resourceVersion, which of a server with a single etcd is a number that only grows.
+// versionNumber parses a resourceVersion, which is an increasing number on a server with a single etcd.
 func versionNumber(resourceVersion string) uint64 {
 	number, err := strconv.ParseUint(resourceVersion, 10, 64)
 	if err != nil {
@@ -59,7 +59,7 @@ func (r Revision) Field(path string) string {
 	return render(value)
 }
 
-// ObjectID names an object as people do.
+// ObjectID identifies an object.
 type ObjectID struct{ Kind, Namespace, Name string }
 
 func (id ObjectID) String() string {
@@ -69,20 +69,20 @@ func (id ObjectID) String() string {
 	return fmt.Sprintf("%s %s/%s", id.Kind, id.Namespace, id.Name)
 }
 
-// History is a list of revisions in the order in which they were stored, of one object or of many.
+// History is a list of revisions in the order in which they were stored, of one or more objects.
 type History []Revision
 
-// Where keeps the revisions for which the predicate holds.
+// Where returns the revisions for which the predicate holds.
 func (h History) Where(holds func(Revision) bool) History {
 	return slices.DeleteFunc(slices.Clone(h), func(r Revision) bool { return !holds(r) })
 }
 
-// Writes counts the revisions that somebody wrote while the recorder was running.
+// Writes counts the revisions that were written while the recorder was running.
 func (h History) Writes() int {
 	return len(h.Where(func(r Revision) bool { return r.Change != Existing }))
 }
 
-// Objects sorts the history by object.
+// Objects groups the history by object.
 func (h History) Objects() map[ObjectID]History {
 	objects := map[ObjectID]History{}
 	for _, revision := range h {
@@ -91,8 +91,8 @@ func (h History) Objects() map[ObjectID]History {
 	return objects
 }
 
-// Transitions are the values that a field has had, without repetitions: ["", "Init", "Succeeded"]. It is meant for the history of
-// one object.
+// Transitions returns the consecutive values of a field, without repetitions: ["", "Init", "Succeeded"]. It is meant for the history of one
+// object.
 func (h History) Transitions(path string) []string {
 	var values []string
 	for _, revision := range h {
@@ -101,7 +101,7 @@ func (h History) Transitions(path string) []string {
 	return slices.Compact(values)
 }
 
-// Last is the newest revision, or nil of an empty history.
+// Last returns the newest revision, nil for an empty history.
 func (h History) Last() *Revision {
 	if len(h) == 0 {
 		return nil
@@ -109,7 +109,7 @@ func (h History) Last() *Revision {
 	return &h[len(h)-1]
 }
 
-// String tells the history, a write per paragraph, with the fields that each changed. Secrets are masked.
+// String returns the history, one write per paragraph, with the fields that each changed. Secrets are masked.
 func (h History) String() string {
 	var text strings.Builder
 	latest := map[ObjectID]*unstructured.Unstructured{}

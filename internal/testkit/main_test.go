@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m, addSapling) }
 
-// Sapling is a kind that only these tests have. In version v1 it has a type.
+// Sapling is a kind that only these tests have. In version v1 it has a Go type.
 type Sapling struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -23,7 +23,7 @@ type Sapling struct {
 	Height int `json:"height"`
 }
 
-// DeepCopyObject makes it an object of the API.
+// DeepCopyObject implements runtime.Object.
 func (s *Sapling) DeepCopyObject() runtime.Object {
 	copied := *s
 	copied.ObjectMeta = *s.ObjectMeta.DeepCopy()

@@ -14,15 +14,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-const namespaceStem = 45 // characters of the test's name that go into a namespace's, which has room for 63
+const namespaceStem = 45 // characters of the test's name in a namespace's, which has room for 63
 
 var (
 	namespaces atomic.Int64
 	process    = strconv.FormatInt(int64(os.Getpid()), 36) // Tests of other packages may use the same server.
 )
 
-// Namespace creates a namespace for this test and returns its name, which begins with the test's. It is abandoned at the end:
-// the server is short-lived, and what a failing test left behind can still be looked at.
+// Namespace creates a namespace for this test and returns its name, which begins with the test's. It is not deleted: the server is
+// short-lived, and the leftovers of a failing test can still be inspected.
 func (s *APIServer) Namespace(t testing.TB) string {
 	t.Helper()
 	name := namespaceName(t.Name(), namespaces.Add(1))

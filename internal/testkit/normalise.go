@@ -22,9 +22,9 @@ import (
 
 // YAML prints objects, in the given order, such that two runs of the same test print the same: for golden files.
 //
-// Server-side bookkeeping is left out. What differs from run to run is replaced by a name of its own: UUIDs by <uuid-1>, <uuid-2> in the
-// order of their appearance, so that it stays visible which are equal; times by <time>; the names that the server made from a generateName
-// by that and a number; the object's namespace by <namespace>. Secrets are masked.
+// Server-side bookkeeping is omitted. What differs from run to run is replaced by a fixed name: UUIDs by <uuid-1>, <uuid-2> in the order of
+// their appearance, so that equal ones remain recognisable; times by <time>; names that the server generated from a generateName by that
+// and a number; the object's namespace by <namespace>. Secrets are masked.
 func YAML(t testing.TB, objects ...client.Object) string {
 	t.Helper()
 	scheme, err := Scheme()
@@ -82,7 +82,7 @@ func (s *standIns) print(scheme *runtime.Scheme, object client.Object) ([]byte, 
 	return yaml.Marshal(s.replace(plain.Object))
 }
 
-// learn takes note of the names that only this run has.
+// learn records the names that only this run has.
 func (s *standIns) learn(object *unstructured.Unstructured) {
 	if prefix := object.GetGenerateName(); prefix != "" && strings.HasPrefix(object.GetName(), prefix) {
 		s.named[prefix]++

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 )
@@ -21,20 +20,20 @@ type record struct {
 	follower follower
 	starts   int // of the server, when the resource was last listed
 
-	// known holds the newest revision of each object, also of those that are gone. Guarded by the recorder's lock.
+	// known holds the newest revision of each object, including deleted ones. Guarded by the recorder's lock.
 	known map[types.NamespacedName]Revision
 }
 
-func newRecord(r *Recorder, resource schema.GroupVersionResource, namespace string) *record {
+func newRecord(r *Recorder, p place) *record {
 	s := &record{recorder: r, known: map[types.NamespacedName]Revision{}}
 	s.follower = follower{
-		server: r.server, resource: resource, namespace: namespace,
+		server: r.server, resource: p.resource, namespace: p.namespace, name: p.name,
 		listed: s.listed, event: s.event, expired: s.expired,
 	}
 	return s
 }
 
-// listed takes the first list as what exists. A later one follows a restart of the server: it is compared with what was known.
+// listed records the first list as existing objects. A later list follows a restart of the server: it is compared with the known revisions.
 func (s *record) listed(items []unstructured.Unstructured) error {
 	first := s.starts == 0
 	s.starts = s.recorder.server.startCount()
@@ -64,7 +63,7 @@ func (s *record) event(kind watch.EventType, object *unstructured.Unstructured) 
 	return nil
 }
 
-// expired is called when revisions are lost for good.
+// expired is called when revisions are permanently lost.
 func (s *record) expired() error {
 	if s.recorder.server.startCount() == s.starts {
 		return fmt.Errorf("the server no longer has the revisions of %s that follow %s, so the history has a hole: "+
@@ -100,7 +99,7 @@ func (s *record) living() []*unstructured.Unstructured {
 	return objects
 }
 
-// catchUp lists the resource and waits until all of what it finds, and the absence of all it does not find, has been noted.
+// catchUp lists the resource and waits until everything in the list, and the absence of everything else, has been recorded.
 func (s *record) catchUp(ctx context.Context) error {
 	list, err := s.follower.client().List(ctx, s.follower.options())
 	if err != nil {
@@ -122,7 +121,7 @@ func (s *record) catchUp(ctx context.Context) error {
 	}
 }
 
-// behind names an object whose present state has not been noted yet.
+// behind names an object whose current state has not been recorded yet.
 func (s *record) behind(list *unstructured.UnstructuredList) string {
 	present := map[types.NamespacedName]bool{}
 	for i := range list.Items {

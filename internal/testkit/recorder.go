@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -21,11 +22,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// Recorder keeps every state that the objects of a namespace have had, over a connection of its own that has no faults.
+// Recorder records every state of the objects of a namespace, over its own connection without faults.
 //
-// It misses nothing: it watches from the revision of its first list on and resumes a closed watch from the last revision it has seen.
-// If the server has thrown away what comes next, the test fails, unless the test itself has restarted the server. The one
-// thing that a query may not show yet is an object that was created and deleted again in the last instant before it.
+// It misses nothing: it watches from the revision of its first list on and resumes a closed watch from the last revision seen. If the
+// server has discarded the next revisions, the test fails, unless the test itself has restarted the server. The only thing that a query may
+// not show yet is an object that was created and deleted again in the last instant before it.
 type Recorder struct {
 	t       testing.TB
 	server  *APIServer
@@ -34,13 +35,26 @@ type Recorder struct {
 	mutex   sync.Mutex
 	history History
 	newest  time.Time     // when the newest write was seen
-	changed chan struct{} // closed and replaced when something was recorded
+	changed chan struct{} // closed and replaced after each record
 }
 
 // Selection chooses what to record.
 type Selection struct {
-	kinds  []client.Object
-	groups []string
+	kinds           []client.Object
+	groups          []string
+	namespace, name string // empty for the namespace that is recorded, and for all names
+}
+
+// In chooses the same in another namespace than the one that is recorded.
+func (s Selection) In(namespace string) Selection {
+	s.namespace = namespace
+	return s
+}
+
+// Named chooses only the objects with a name: of a kind without namespaces, there would be those of all tests.
+func (s Selection) Named(name string) Selection {
+	s.name = name
+	return s
 }
 
 // Kinds chooses the kinds of the given objects.
@@ -49,20 +63,20 @@ func Kinds(objects ...client.Object) Selection { return Selection{kinds: objects
 // Groups chooses all namespaced resources of the given API groups, such as landscaper.gardener.cloud.
 func Groups(groups ...string) Selection { return Selection{groups: groups} }
 
-// Record starts to record a namespace, or with "" all of them, until the end of the test, and prints the history if the test fails.
-// Everything that is written after Record has returned is recorded.
+// Record records a namespace, or all of them for "", until the end of the test, and prints the history if the test fails. It records
+// everything that is written after Record has returned.
 func Record(t testing.TB, server *APIServer, namespace string, selections ...Selection) *Recorder {
 	t.Helper()
 	r := &Recorder{t: t, server: server, changed: make(chan struct{}), newest: time.Now()}
-	resources, err := server.selected(selections)
+	places, err := server.selected(namespace, selections)
 	if err != nil {
 		t.Fatalf("choose what to record: %v", err)
 	}
-	if len(resources) == 0 {
+	if len(places) == 0 {
 		t.Fatal("nothing was chosen to be recorded")
 	}
-	for _, resource := range resources {
-		r.records = append(r.records, newRecord(r, resource, namespace))
+	for _, place := range places {
+		r.records = append(r.records, newRecord(r, place))
 	}
 	for _, record := range r.records {
 		if err := record.follower.listOnce(t.Context()); err != nil {
@@ -92,26 +106,57 @@ func (r *Recorder) start() {
 	})
 }
 
-func (s *APIServer) selected(selections []Selection) ([]schema.GroupVersionResource, error) {
-	var resources []schema.GroupVersionResource
+// place is where objects to record are found.
+type place struct {
+	resource        schema.GroupVersionResource
+	namespace, name string
+}
+
+func (p place) compare(other place) int {
+	return cmp.Or(
+		strings.Compare(p.resource.String(), other.resource.String()),
+		strings.Compare(p.namespace, other.namespace),
+		strings.Compare(p.name, other.name),
+	)
+}
+
+func (s *APIServer) selected(namespace string, selections []Selection) ([]place, error) {
+	var places []place
 	for _, selection := range selections {
-		for _, object := range selection.kinds {
-			mapping, err := s.resourceOf(object)
-			if err != nil {
-				return nil, err
-			}
-			resources = append(resources, mapping.Resource)
+		selection.namespace = cmp.Or(selection.namespace, namespace)
+		found, err := s.placesOf(selection)
+		if err != nil {
+			return nil, err
 		}
-		for _, group := range selection.groups {
-			found, err := s.resourcesOf(group)
-			if err != nil {
-				return nil, err
-			}
-			resources = append(resources, found...)
+		places = append(places, found...)
+	}
+	slices.SortFunc(places, place.compare)
+	return slices.Compact(places), nil
+}
+
+func (s *APIServer) placesOf(selection Selection) ([]place, error) {
+	var places []place
+	for _, object := range selection.kinds {
+		mapping, err := s.resourceOf(object)
+		if err != nil {
+			return nil, err
+		}
+		found := place{resource: mapping.Resource, namespace: selection.namespace, name: selection.name}
+		if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+			found.namespace = ""
+		}
+		places = append(places, found)
+	}
+	for _, group := range selection.groups {
+		resources, err := s.resourcesOf(group)
+		if err != nil {
+			return nil, err
+		}
+		for _, resource := range resources {
+			places = append(places, place{resource: resource, namespace: selection.namespace, name: selection.name})
 		}
 	}
-	slices.SortFunc(resources, func(a, b schema.GroupVersionResource) int { return strings.Compare(a.String(), b.String()) })
-	return slices.Compact(resources), nil
+	return places, nil
 }
 
 func (s *APIServer) resourcesOf(group string) ([]schema.GroupVersionResource, error) {
@@ -159,7 +204,7 @@ func (r *Recorder) add(revisions ...Revision) {
 	r.changed = make(chan struct{})
 }
 
-// snapshot is what has been recorded so far, in the order of the server's revisions.
+// snapshot returns everything recorded so far, in the order of the server's revisions.
 func (r *Recorder) snapshot() History {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -168,7 +213,7 @@ func (r *Recorder) snapshot() History {
 	return history
 }
 
-// History returns everything up to now.
+// History returns everything recorded up to now.
 func (r *Recorder) History() History {
 	r.t.Helper()
 	r.catchUp(r.t)
@@ -207,12 +252,12 @@ func (r *Recorder) Since(earlier History) History {
 	})
 }
 
-// quietRounds is into how many parts Quiet divides its period. After each, the server is asked what there is: a machine that stands still
-// for a moment, and whoever is to write along with it, passes for one part at most.
+// quietRounds is the number of parts into which Quiet divides its period. After each, it reads the server's state: a machine that pauses,
+// together with the code under test, covers at most one part.
 const quietRounds = 3
 
-// Quiet waits until nothing is written for the given period, which is the longer the slower the server answers. A world that does not
-// come to rest in time fails the test.
+// Quiet waits until nothing is written for the given period, which takes longer with a slow server. A world that keeps writing fails the
+// test.
 func (r *Recorder) Quiet(t testing.TB, period time.Duration, options ...WaitOption) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience(t, options))
@@ -235,14 +280,14 @@ func (r *Recorder) Quiet(t testing.TB, period time.Duration, options ...WaitOpti
 	}
 }
 
-// newestWrite returns when the newest write was seen, and what is closed when there is more to see.
+// newestWrite returns when the newest write was seen, and a channel that is closed at the next one.
 func (r *Recorder) newestWrite() (time.Time, <-chan struct{}) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	return r.newest, r.changed
 }
 
-// catchUp waits until everything that the server holds now has been recorded.
+// catchUp waits until everything that the server currently holds has been recorded.
 func (r *Recorder) catchUp(t testing.TB) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience(t, nil))

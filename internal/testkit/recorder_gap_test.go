@@ -19,8 +19,8 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-// overFaults returns the shared server as seen through a faulty connection. The recorder promises to need none without faults,
-// but the server may close a watch at any time, and this is how to make it do so.
+// overFaults returns the shared server as seen through a faulty connection. The recorder's own connection has no faults, but the server may
+// close a watch at any time, and this is how to make it do so.
 func overFaults(t *testing.T) (*APIServer, *faults.Transport) {
 	t.Helper()
 	transport := faults.New(faults.Plan{})
@@ -47,7 +47,7 @@ func TestRecorderResumesAClosedWatch(t *testing.T) {
 		case 0:
 			transport.Cut("configmaps")
 		case 2:
-			recorder.History() // which takes a new watch
+			recorder.History() // which needs a new watch
 		}
 	}
 	var got []string
@@ -63,7 +63,7 @@ func TestRecorderResumesAClosedWatch(t *testing.T) {
 	}
 }
 
-// withheld creates a config map of which the recorder does not hear until the hold is released.
+// withheld creates a config map that the recorder does not see until the hold is released.
 func withheld(t *testing.T, transport *faults.Transport, namespace string) {
 	t.Helper()
 	transport.Hold("configmaps")
@@ -73,7 +73,7 @@ func withheld(t *testing.T, transport *faults.Transport, namespace string) {
 	}
 }
 
-// Watches of different resources may lag differently; the history shows the order in which things were stored.
+// Watches of different resources may lag differently; the history shows the order in which objects were stored.
 func TestHistoryIsInTheServersOrder(t *testing.T) {
 	server, transport := overFaults(t)
 	namespace := Server(t).Namespace(t)
@@ -94,7 +94,7 @@ func TestHistoryIsInTheServersOrder(t *testing.T) {
 	}
 }
 
-// A write of which the recorder has not heard yet disturbs the quiet all the same.
+// A write that the recorder has not seen yet still disturbs the quiet.
 func TestQuietHearsWhatIsUnderWay(t *testing.T) {
 	server, transport := overFaults(t)
 	namespace := Server(t).Namespace(t)
@@ -112,7 +112,7 @@ func TestQuietHearsWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-// A server that falls over ends every wait at once, with what it had to say.
+// A crashed server ends every wait at once, with its last output.
 func TestWaitsEndWithAFallenServer(t *testing.T) {
 	server := NewServer(t)
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: server.Namespace(t), Name: "a"}}
@@ -129,19 +129,19 @@ func TestWaitsEndWithAFallenServer(t *testing.T) {
 	server.Kill() // so that the end of the test does not complain
 }
 
-// receive takes a value from a channel, or fails a test that would otherwise wait for ever.
+// receive receives a value from a channel, or fails a test that would otherwise block forever.
 func receive[T any](t *testing.T, channel <-chan T) T {
 	t.Helper()
 	select {
 	case value := <-channel:
 		return value
-	case <-time.After(defaultPatience):
+	case <-time.After(Patience):
 		t.Fatal("nothing came")
 		panic("unreachable")
 	}
 }
 
-// lament collects what a recorder says about a test; it does not end the recorder's goroutine.
+// lament collects a recorder's messages about a test; it does not end the recorder's goroutine.
 type lament struct {
 	testing.TB
 	said chan string

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -114,6 +115,33 @@ func TestRecorderKeepsToItsNamespace(t *testing.T) {
 	}
 }
 
+func TestRecorderKeepsToWhatIsChosen(t *testing.T) {
+	server := testkit.Server(t)
+	here, elsewhere := server.Namespace(t), server.Namespace(t)
+	recorder := testkit.Record(t, server, here,
+		configMaps, testkit.Kinds(&corev1.Secret{}).In(elsewhere), testkit.Kinds(&corev1.Namespace{}).Named(here))
+	meta := func(namespace, name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: namespace, Name: name}
+	}
+	server.Namespace(t)
+	testkit.Create(t, server,
+		configMap(here, "a", nil), configMap(elsewhere, "b", nil),
+		&corev1.Secret{ObjectMeta: meta(here, "c")}, &corev1.Secret{ObjectMeta: meta(elsewhere, "d")})
+	mustDelete(t, server, &corev1.Namespace{ObjectMeta: meta("", here)})
+	var got []string
+	for id := range recorder.History().Objects() {
+		got = append(got, id.String())
+	}
+	slices.Sort(got)
+	if want := []string{"ConfigMap " + here + "/a", "Namespace " + here, "Secret " + elsewhere + "/d"}; !slices.Equal(got, want) {
+		t.Errorf("recorded %q, want %q", got, want)
+	}
+	deleted := recorder.Of(&corev1.Namespace{ObjectMeta: meta("", here)}).Last()
+	if deleted.Object.GetDeletionTimestamp() == nil {
+		t.Errorf("the deletion of the namespace was not recorded:\n%v", deleted)
+	}
+}
+
 func TestRecorderRefusesWhatItCannotRecord(t *testing.T) {
 	server := testkit.Server(t)
 	cases := map[string]struct {
@@ -126,7 +154,7 @@ func TestRecorderRefusesWhatItCannotRecord(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			failed, text := outcome(t, func(tb testing.TB) { testkit.Record(tb, server, "default", c.selections...) })
+			failed, text := outcome(t, func(s *spy) { testkit.Record(s, server, "default", c.selections...) })
 			if !failed || !strings.Contains(text, c.want) {
 				t.Errorf("failed %v: %s", failed, text)
 			}
@@ -139,22 +167,22 @@ type unknownKind struct{ corev1.ConfigMap }
 func TestFailingTestsTellTheHistory(t *testing.T) {
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)
-	piece := func(fail bool) func(tb testing.TB) {
-		return func(tb testing.TB) {
-			recorder := testkit.Record(tb, server, namespace, testkit.Kinds(&corev1.ConfigMap{}, &corev1.Secret{}))
+	piece := func(fail bool) func(*spy) {
+		return func(s *spy) {
+			recorder := testkit.Record(s, server, namespace, testkit.Kinds(&corev1.ConfigMap{}, &corev1.Secret{}))
 			object := &corev1.ConfigMap{
 				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "a-"},
 				Data:       map[string]string{"phase": "Init"},
 			}
-			testkit.Create(tb, server, object)
+			testkit.Create(s, server, object)
 			object.Data["phase"] = "Done"
-			mustUpdate(tb, server, object)
-			testkit.Create(tb, server, &corev1.Secret{
+			mustUpdate(s, server, object)
+			testkit.Create(s, server, &corev1.Secret{
 				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "s-"}, StringData: map[string]string{"key": "CANARY"},
 			})
 			recorder.History()
 			if fail {
-				tb.Error("something is wrong")
+				s.Error("something is wrong")
 			}
 		}
 	}
@@ -229,25 +257,28 @@ func TestQuietFailsInARestlessWorld(t *testing.T) {
 	namespace := server.Namespace(t)
 	object := configMap(namespace, "restless", nil)
 	testkit.Create(t, server, object)
+	recorder := testkit.Record(t, server, namespace, configMaps)
 	stop := make(chan struct{})
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		for round := 0; ; round++ {
-			select {
-			case <-stop:
-				return
-			default:
-				object.Data = map[string]string{"round": strconv.Itoa(round)}
-				_ = server.Client().Update(t.Context(), object)
+	var writing sync.WaitGroup
+	failed, text := outcome(t, func(s *spy) {
+		writing.Go(func() {
+			for round := 0; ; round++ {
+				select {
+				case <-stop:
+					return
+				default:
+					object.Data = map[string]string{"round": strconv.Itoa(round)}
+					_ = server.Client().Update(t.Context(), object)
+				}
+				if round == 20 {
+					s.giveUp()
+				}
 			}
-		}
-	}()
-	failed, text := outcome(t, func(tb testing.TB) {
-		testkit.Record(tb, server, namespace, configMaps).Quiet(tb, time.Minute, testkit.Within(time.Second))
+		})
+		recorder.Quiet(s, time.Hour)
 	})
 	close(stop)
-	<-stopped
+	writing.Wait()
 	if !failed || !strings.Contains(text, "did not come to rest") || !strings.Contains(text, "data.round") {
 		t.Errorf("failed %v: %s", failed, text)
 	}

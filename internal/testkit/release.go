@@ -11,8 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// HealthyRelease stores a HelmRelease, one of FluxKinds, with the status that helm-controller gives it when a version of its
-// chart is deployed.
+// HealthyRelease stores a HelmRelease, one of FluxKinds, with the status that helm-controller sets when a version of its chart is deployed.
 func HealthyRelease(t testing.TB, server *APIServer, namespace, name, version string) {
 	t.Helper()
 	release := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease"}}

@@ -15,15 +15,15 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// Process is something that runs beside a test and looks to an API server like a process of its own.
+// Process runs beside a test and looks to an API server like a separate process.
 type Process struct {
 	cancel context.CancelFunc
 	ended  chan struct{}
 	err    error
 }
 
-// Start runs something, most often the Start of a manager, until the process is stopped or the context ends. Whoever starts it stops it,
-// and knows what it means if it ends with an error; Run is for everybody else.
+// Start runs a function, most often the Start of a manager, until the process is stopped or the context ends. The caller stops it and
+// handles its error; Run is simpler.
 func Start(ctx context.Context, run func(context.Context) error) *Process {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &Process{cancel: cancel, ended: make(chan struct{})}
@@ -41,13 +41,13 @@ func (p *Process) Stop() error {
 	return p.err
 }
 
-// Cancel asks the process to end, and does not wait for it.
+// Cancel ends the process, and does not wait for it.
 func (p *Process) Cancel() { p.cancel() }
 
 // Ended is closed when the process has ended.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
-// Run runs something until the test ends, or until stop is called, which may be more than once. The test fails if it ends with an error.
+// Run runs a function until the test ends, or until stop is called, which may be more than once. The test fails if it ends with an error.
 func Run(t testing.TB, run func(context.Context) error) (stop func()) {
 	t.Helper()
 	p := Start(t.Context(), func(ctx context.Context) error {
@@ -62,8 +62,8 @@ func Run(t testing.TB, run func(context.Context) error) (stop func()) {
 	return stop
 }
 
-// Meanwhile does something while the test goes on, which waits for its end by a call of wait: with the test also its context ends, and
-// an answer that is on its way would be lost.
+// Meanwhile runs a function while the test continues. The test must call wait before it ends: its context ends with it, and an answer that
+// is still on its way would be lost.
 func Meanwhile(t testing.TB, do func() error) (wait func()) {
 	t.Helper()
 	ended := make(chan struct{})
@@ -78,14 +78,14 @@ func Meanwhile(t testing.TB, do func() error) (wait func()) {
 	return wait
 }
 
-// ShortGrace is for a manager that may be cut off from its API server: what hangs then gets a second when the manager is stopped.
+// ShortGrace is for a manager that may be cut off from its API server: hanging code gets a second when the manager is stopped.
 func ShortGrace(o *ctrl.Options) {
 	grace := time.Second
 	o.GracefulShutdownTimeout = &grace
 }
 
-// NewManager builds a manager for controllers that a test sets up itself. It sees one namespace, or all of them if none is named, knows
-// the kinds of Scheme, listens nowhere and bears others beside it in this process.
+// NewManager builds a manager for controllers that a test sets up itself. It sees one namespace, or all of them if none is named, knows the
+// kinds of Scheme, listens nowhere and can run beside others in this process.
 func NewManager(t testing.TB, config *rest.Config, namespace string, change ...func(*ctrl.Options)) ctrl.Manager {
 	t.Helper()
 	scheme, err := Scheme()

@@ -33,7 +33,7 @@ func TestAProcessRunsUntilItIsStopped(t *testing.T) {
 	<-p.Ended()
 }
 
-// stubborn notes that a test has failed without letting it fail.
+// stubborn records that a test has failed without making it fail.
 type stubborn struct {
 	testing.TB
 	failed bool

@@ -38,14 +38,14 @@ type APIServer struct {
 
 	mutex   sync.Mutex
 	process *apiserver.Process
-	starts  int // how often it was started; a recorder tells by it whether a lost watch is the test's own doing
+	starts  int // how often it was started; shows a recorder whether the test itself caused a lost watch
 	access  access
 
 	installing sync.Mutex
 	installed  map[string]apiextensionsv1.CustomResourceDefinitionSpec // by name
 }
 
-// access is everything derived from the kubeconfig. It is replaced as a whole by each start.
+// access is everything derived from the kubeconfig. Each start replaces it as a whole.
 type access struct {
 	config  *rest.Config
 	client  client.WithWatch
@@ -63,16 +63,16 @@ type settings struct {
 	providers   string
 }
 
-// Persistent keeps the server's data until the end of the test, so that it can be stopped and started again.
+// Persistent keeps the server's data until the end of the test, so that it can be stopped and restarted.
 func Persistent() Option { return func(s *settings) { s.persistent = true } }
 
 // ClusterControllers also runs the parts of Kubernetes that collect garbage, empty deleted namespaces and the like.
 func ClusterControllers() Option { return func(s *settings) { s.controllers = true } }
 
-// ProjectCRDs installs the project's custom resource definitions. Without it a private server is bare, as a target cluster is.
+// ProjectCRDs installs the project's CRDs. Without it a private server is bare, like a target cluster.
 func ProjectCRDs() Option { return func(s *settings) { s.projectCRDs = true } }
 
-// Authentication makes the server accept tokens of the identity providers that a file with an AuthenticationConfiguration names.
+// Authentication makes the server accept tokens of the identity providers in a file with an AuthenticationConfiguration.
 func Authentication(file string) Option { return func(s *settings) { s.providers = file } }
 
 var shared struct {
@@ -84,8 +84,8 @@ var shared struct {
 	withOthers bool // see MainWithOthers
 }
 
-// Server returns the API server that all tests of this process share, with the project's custom resource definitions installed.
-// The first caller starts it. Tests keep apart by working in a Namespace of their own.
+// Server returns the API server that all tests of this process share, with the project's CRDs installed. The first caller starts it. Each
+// test works in its own Namespace.
 func Server(t testing.TB) *APIServer {
 	t.Helper()
 	shared.once.Do(func() { shared.server, shared.err = startShared() })
@@ -102,19 +102,55 @@ func startShared() (*APIServer, error) {
 	if kubeconfig := os.Getenv(TogetherVariable); kubeconfig != "" && shared.withOthers {
 		return join(kubeconfig)
 	}
+	return startInTemporaryFolder(apiserver.Options{})
+}
+
+func startInTemporaryFolder(options apiserver.Options) (*APIServer, error) {
 	dir, err := os.MkdirTemp("", "espalier-testkit-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the kubeconfig: %w", err)
 	}
-	s, err := startWithCRDs(context.Background(), dir)
+	s, err := startWithCRDs(context.Background(), dir, options)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return s, nil
 }
 
-func startWithCRDs(ctx context.Context, dir string) (*APIServer, error) {
-	s := &APIServer{dir: dir}
+var commonCluster struct {
+	once   sync.Once
+	server *APIServer
+	err    error
+}
+
+// ServerWithControllers is Server with the parts of Kubernetes that collect garbage, empty deleted namespaces and the like.
+// It is another server, which no other process uses.
+func ServerWithControllers(t testing.TB) *APIServer {
+	t.Helper()
+	commonCluster.once.Do(func() { commonCluster.server, commonCluster.err = startCluster() })
+	if commonCluster.err != nil {
+		t.Fatalf("the shared API server with controllers: %v", commonCluster.err)
+	}
+	if err := commonCluster.server.fallen(); err != nil {
+		t.Fatal(err)
+	}
+	return commonCluster.server
+}
+
+func startCluster() (*APIServer, error) {
+	s, err := startInTemporaryFolder(apiserver.Options{ClusterControllers: true})
+	if err != nil {
+		return nil, err
+	}
+	end := func() error { return errors.Join(s.stop(), os.RemoveAll(s.dir)) }
+	if err := AtEnd(end); err != nil {
+		return nil, errors.Join(err, end())
+	}
+	return s, nil
+}
+
+func startWithCRDs(ctx context.Context, dir string, options apiserver.Options) (*APIServer, error) {
+	s := &APIServer{dir: dir, options: options}
 	if err := s.start(ctx); err != nil {
 		return nil, err
 	}
@@ -124,21 +160,21 @@ func startWithCRDs(ctx context.Context, dir string) (*APIServer, error) {
 	return s, nil
 }
 
-// TogetherVariable names the environment variable that points at the kubeconfig of a server with the project's custom resource
-// definitions. Package together sets it.
+// TogetherVariable names the environment variable with the path of the kubeconfig of a server with the project's CRDs. Package together
+// sets it.
 const TogetherVariable = "ESPALIER_TEST_CLUSTER"
 
 // Host starts a server that processes with TogetherVariable can join, with its files in a folder, and returns its kubeconfig.
 func Host(ctx context.Context, dir string) (kubeconfig string, stop func() error, err error) {
-	s, err := startWithCRDs(ctx, dir)
+	s, err := startWithCRDs(ctx, dir, apiserver.Options{})
 	if err != nil {
 		return "", nil, err
 	}
 	return s.Kubeconfig(), s.stop, nil
 }
 
-// MainWithOthers is Main for packages whose tests stay in namespaces of their own, and expect nothing of the rest of the cluster. Their
-// shared server may be that of other packages, too, which saves a start.
+// MainWithOthers is Main for packages whose tests stay in their own namespaces, and make no assumptions about the rest of the cluster. They
+// may share their server with other packages, which saves a start.
 func MainWithOthers(m *testing.M, kinds ...func(*runtime.Scheme) error) {
 	shared.withOthers = true
 	Main(m, kinds...)
@@ -149,7 +185,7 @@ func MainWithOthers(m *testing.M, kinds ...func(*runtime.Scheme) error) {
 //	func TestMain(m *testing.M) { testkit.Main(m) }
 //
 // Without it the server stops by itself when the test process ends; with it, the process waits for a clean end. Tests
-// with kinds of their own pass the functions that add them to a Scheme.
+// with their own kinds pass the functions that add them to a Scheme.
 func Main(m *testing.M, kinds ...func(*runtime.Scheme) error) {
 	ownKinds = kinds
 	shared.ends.await()
@@ -162,7 +198,7 @@ func Main(m *testing.M, kinds ...func(*runtime.Scheme) error) {
 	os.Exit(code)
 }
 
-// LogVariable names the environment variable that, when it is set, makes the controllers under test log to standard error.
+// LogVariable names the environment variable that makes the controllers under test log to standard error, if it is set.
 const LogVariable = "ESPALIER_TEST_LOG"
 
 func controllerLog() logr.Logger {
@@ -176,13 +212,13 @@ func stopShared() error {
 	if shared.server == nil {
 		return nil
 	}
-	if shared.server.dir == "" { // It is not ours.
+	if shared.server.dir == "" { // It belongs to another process.
 		return nil
 	}
 	return errors.Join(shared.server.stop(), os.RemoveAll(shared.server.dir))
 }
 
-// NewServer starts an API server that belongs to this test alone: a target cluster, or one that the test will stop and start.
+// NewServer starts an API server for this test alone: a target cluster, or one that the test will stop and start.
 func NewServer(t testing.TB, options ...Option) *APIServer {
 	t.Helper()
 	var chosen settings
@@ -216,7 +252,7 @@ func (s *APIServer) Start(t testing.TB) {
 	}
 }
 
-// Stop shuts the server down in an orderly way. Only a Persistent server can be started again.
+// Stop shuts the server down regularly. Only a Persistent server can be restarted.
 func (s *APIServer) Stop(t testing.TB) {
 	t.Helper()
 	if err := s.stop(); err != nil {
@@ -224,7 +260,7 @@ func (s *APIServer) Stop(t testing.TB) {
 	}
 }
 
-// Kill ends the server and its etcd at once, as a crash of the machine's process would.
+// Kill ends the server and its etcd at once, as a crash does.
 func (s *APIServer) Kill() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -262,8 +298,8 @@ func (s *APIServer) start(ctx context.Context) error {
 	return nil
 }
 
-// connect reads the kubeconfig that the server has written. After a restart it says the same as before, and so the clients stay,
-// with all that they have discovered: a test may wait for something while the server is away.
+// connect reads the kubeconfig of the server. A restart does not change it, so the clients stay, with their discovery caches: a test may
+// wait for something while the server is down.
 func (s *APIServer) connect() error {
 	config, err := clientcmd.BuildConfigFromFlags("", s.options.Kubeconfig)
 	if err != nil {
@@ -331,7 +367,7 @@ func (s *APIServer) startCount() int {
 	return s.starts
 }
 
-// fallen returns an error if the server has ended although nobody asked it to. A stopped server has not fallen: it may come back.
+// fallen returns an error if the server has ended unexpectedly. A stopped server has not: it may come back.
 func (s *APIServer) fallen() error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -60,7 +60,7 @@ func TestNamespacesAreFreshAndNamedAfterTheTest(t *testing.T) {
 	})
 }
 
-// sapling is a kind of which the server knows nothing until it is told.
+// sapling returns a CRD that the server does not have yet.
 func sapling(version string) *apiextensionsv1.CustomResourceDefinition {
 	keep := true
 	schema := &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
@@ -118,13 +118,13 @@ func TestPrivateServersAreBareAndApart(t *testing.T) {
 		t.Errorf("the private server says %v about the project's kinds", err)
 	}
 	private.Stop(t)
-	failed, text := outcome(t, func(tb testing.TB) { private.Start(tb) })
+	failed, text := outcome(t, func(s *spy) { private.Start(s) })
 	if !failed || !strings.Contains(text, "testkit.Persistent()") {
 		t.Errorf("a start without data: failed %v: %s", failed, text)
 	}
 }
 
-// A restart keeps data, address and credentials: clients from before go on, a recorder too, and a wait survives it.
+// A restart keeps data, address and credentials: existing clients and recorders continue, and a wait survives it.
 func TestPersistentServersCanBeRestarted(t *testing.T) {
 	server := testkit.NewServer(t, testkit.Persistent(), testkit.ProjectCRDs())
 	before := server.Client()
@@ -168,9 +168,12 @@ func objectNames(history testkit.History) string {
 }
 
 func TestClusterControllersDeleteNamespaces(t *testing.T) {
-	server := testkit.NewServer(t, testkit.ClusterControllers())
+	server := testkit.ServerWithControllers(t)
+	if testkit.ServerWithControllers(t) != server {
+		t.Error("it is not shared")
+	}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: server.Namespace(t)}}
-	object := configMap(namespace.Name, "a", nil)
+	object := testkit.DataObject(namespace.Name, "a", "of the project").Build()
 	testkit.Create(t, server, object)
 	mustDelete(t, server, namespace)
 	testkit.EventuallyGone(t, server, object)

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Watches returns how many watches of a resource the API server says it has open.
+// Watches returns how many open watches of a resource the API server reports.
 func (s *APIServer) Watches(t testing.TB, resource string) int {
 	t.Helper()
 	clientset, err := kubernetes.NewForConfig(s.Config())
@@ -38,11 +38,11 @@ func (s *APIServer) Watches(t testing.TB, resource string) int {
 	return number
 }
 
-// EventuallyWatches waits until the API server has so many watches of a resource. It asks again and again, since it does not tell when one
-// has ended.
+// EventuallyWatches waits until the API server has want watches of a resource. It polls, since the server does not report when one has
+// ended.
 func (s *APIServer) EventuallyWatches(t testing.TB, resource string, want int) {
 	t.Helper()
-	limit := time.NewTimer(defaultPatience)
+	limit := time.NewTimer(Patience)
 	defer limit.Stop()
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()

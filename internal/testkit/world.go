@@ -11,33 +11,33 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// World is a namespace of an API server, in the hands of one test. A package whose tests need more embeds it in a world of its own, and
-// adds its words. The methods fail the test if the server refuses.
+// World is one test's namespace of an API server. A package whose tests need more embeds it in its own world, and adds methods. The methods
+// fail the test if the server rejects a request.
 type World struct {
 	*testing.T
 	*APIServer
 	Namespace string
 }
 
-// NewWorld is a world on the server that all tests of the process share.
+// NewWorld returns a world on the server that all tests of the process share.
 func NewWorld(t *testing.T) *World {
 	t.Helper()
 	return WorldOn(t, Server(t))
 }
 
-// WorldOn is a world on a server of the test's choice.
+// WorldOn returns a world on the given server.
 func WorldOn(t *testing.T, server *APIServer) *World {
 	t.Helper()
 	return &World{T: t, APIServer: server, Namespace: server.Namespace(t)}
 }
 
-// Create stores objects in the given order. Afterwards they are as the server returned them.
+// Create stores objects in the given order. It updates them to what the server returned.
 func (w *World) Create(objects ...client.Object) {
 	w.Helper()
 	Create(w.T, w.APIServer, objects...)
 }
 
-// Read reads an object anew, and reports whether there is one.
+// Read reads an object again, and reports whether it exists.
 func (w *World) Read(object client.Object) bool {
 	w.Helper()
 	err := w.Client().Get(w.Context(), client.ObjectKeyFromObject(object), object)
@@ -47,7 +47,7 @@ func (w *World) Read(object client.Object) bool {
 	return err == nil
 }
 
-// Patch changes an object by a merge patch.
+// Patch changes an object with a merge patch.
 func (w *World) Patch(object client.Object, patch string) {
 	w.Helper()
 	if err := w.Client().Patch(w.Context(), object, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
@@ -55,7 +55,7 @@ func (w *World) Patch(object client.Object, patch string) {
 	}
 }
 
-// PatchStatus changes the status of an object by a merge patch.
+// PatchStatus changes the status of an object with a merge patch.
 func (w *World) PatchStatus(object client.Object, patch string) {
 	w.Helper()
 	if err := w.Client().Status().Patch(w.Context(), object, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
@@ -83,7 +83,7 @@ func (w *World) SetStatus(object client.Object, fields map[string]any) {
 	w.PatchStatus(object, string(patch))
 }
 
-// Delete asks for an object to be deleted.
+// Delete requests the deletion of an object.
 func (w *World) Delete(object client.Object) {
 	w.Helper()
 	if err := w.Client().Delete(w.Context(), object); err != nil {

@@ -7,10 +7,15 @@ package version
 import (
 	"runtime"
 	"runtime/debug"
+	"strings"
 )
 
-// version is set by the linker in builds made by the Makefile.
-var version string
+// The linker sets these in builds made by the Makefile.
+var (
+	version string
+	// documentation is the address of the documentation as a site; empty if it is not published anywhere.
+	documentation string
+)
 
 // Info describes a build.
 type Info struct {
@@ -30,6 +35,19 @@ func Get() Info {
 // UserAgent is what a program of this build calls itself towards API servers.
 func UserAgent(program string) string {
 	return program + "/" + name() + " (" + runtime.GOOS + "/" + runtime.GOARCH + ")"
+}
+
+// Page returns where users of this build find a page of the documentation, with its anchor if it has one: its address in the published
+// site, or else its path in the repository.
+func Page(path string) string {
+	if documentation == "" {
+		return path
+	}
+	file, anchor, _ := strings.Cut(path, "#")
+	if anchor != "" {
+		anchor = "#" + anchor
+	}
+	return strings.TrimSuffix(documentation, "/") + "/" + strings.TrimSuffix(file, ".md") + ".html" + anchor
 }
 
 func name() string {

@@ -26,3 +26,18 @@ func TestTheLinkerHasTheLastWord(t *testing.T) {
 		t.Errorf("user agent is %s", got)
 	}
 }
+
+func TestPage(t *testing.T) {
+	t.Cleanup(func(before string) func() { return func() { documentation = before } }(documentation))
+	for _, c := range []struct{ documentation, page, want string }{
+		{"", "docs/targets.md", "docs/targets.md"},
+		{"", "docs/reference/errors.md#err_timeout", "docs/reference/errors.md#err_timeout"},
+		{"https://example.com/v1.2.3", "docs/targets.md", "https://example.com/v1.2.3/docs/targets.html"},
+		{"https://example.com/v1.2.3/", "docs/reference/errors.md#err_timeout", "https://example.com/v1.2.3/docs/reference/errors.html#err_timeout"},
+	} {
+		documentation = c.documentation
+		if got := Page(c.page); got != c.want {
+			t.Errorf("with %q: got %q, want %q", c.documentation, got, c.want)
+		}
+	}
+}

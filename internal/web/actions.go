@@ -21,17 +21,17 @@ import (
 	"espalier.dev/internal/web/view"
 )
 
-// register lists the calls of the pages.
+// register registers the calls of the pages.
 func (s *Server) register(mux *http.ServeMux) {
 	for _, c := range s.calls() {
 		mux.HandleFunc(c.Method+" "+c.Path, c.do)
 	}
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
-		writeProblem(w, &problem{Status: http.StatusNotFound, Message: "There is no such call, or not with this method. See docs/ui.md."})
+		writeProblem(w, &problem{Status: http.StatusNotFound, Message: "No such call, or not with this method. See docs/ui.md."})
 	})
 }
 
-// me is who has logged in, and where.
+// me is the user who is logged in, and the cluster.
 type me struct {
 	User    string   `json:"user"`
 	Groups  []string `json:"groups"`
@@ -56,7 +56,7 @@ func (s *Server) me(r *http.Request, by caller) (any, error) {
 	}, nil
 }
 
-// wish is what somebody wants to happen to an object.
+// wish is a requested action on an object.
 type wish struct {
 	Action      string   `json:"action"`
 	Ref         view.Ref `json:"ref"`
@@ -69,7 +69,7 @@ func (w wish) key() client.ObjectKey {
 	return client.ObjectKey{Namespace: w.Ref.Namespace, Name: w.Ref.Name}
 }
 
-// said is what an action has come to.
+// said is the result of an action.
 type said struct {
 	Message string `json:"message"`
 }
@@ -81,14 +81,14 @@ var (
 	approvePipelines   = rights.Right{Verb: steer.DecisionVerb, Group: pipelines.GroupName, Resource: "pipelines"}
 )
 
-// deed carries out a wish with the rights of whoever wishes it.
-type deed struct {
+// action carries out a wish with the rights of the user.
+type action struct {
 	kind  string
 	right rights.Right
 	do    func(s *Server, ctx context.Context, ask steer.Asker, w wish) (string, error)
 }
 
-var deeds = map[string]deed{
+var actions = map[string]action{
 	"reconcile": {"Installation", patchInstallations, (*Server).reconcile},
 	"force":     {"Installation", patchInstallations, (*Server).force},
 	"interrupt": {"Installation", patchInstallations, (*Server).interrupt},
@@ -102,7 +102,7 @@ var deeds = map[string]deed{
 	"release":   {"Pipeline", patchPipelines, (*Server).changeHold},
 }
 
-// maxReason is how long the reason for a decision may be, which becomes an annotation.
+// maxReason is the maximum length of the reason for a decision, which becomes an annotation.
 const maxReason = 2000
 
 func (s *Server) act(r *http.Request, by caller) (any, error) {
@@ -110,12 +110,12 @@ func (s *Server) act(r *http.Request, by caller) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	what, known := deeds[wanted.Action]
+	what, known := actions[wanted.Action]
 	switch {
 	case !known:
 		return nil, invalid("There is no action %q.", wanted.Action)
 	case wanted.Ref.Kind != what.kind || wanted.Ref.Namespace == "" || wanted.Ref.Name == "":
-		return nil, invalid("Action %s is for one %s: give its kind, namespace and name.", wanted.Action, what.kind)
+		return nil, invalid("Action %s applies to one %s: specify its kind, namespace and name.", wanted.Action, what.kind)
 	case len(wanted.Reason) > maxReason:
 		return nil, invalid("The reason has %d characters; %d is the limit.", len(wanted.Reason), maxReason)
 	}
@@ -125,19 +125,19 @@ func (s *Server) act(r *http.Request, by caller) (any, error) {
 			right: what.right, namespace: wanted.Ref.Namespace, what: fmt.Sprintf("%s %s", wanted.Action, wanted.Ref.Name),
 		}.refusal(err)
 	}
-	s.options.Log.Info("Somebody has asked for something in the web UI", "action", wanted.Action, "user", by.session.User.Name,
+	s.options.Log.Info("Action requested in the web UI", "action", wanted.Action, "user", by.session.User.Name,
 		"kind", wanted.Ref.Kind, "namespace", wanted.Ref.Namespace, "name", wanted.Ref.Name)
 	return said{Message: message}, nil
 }
 
-// root reads the installation that a wish is about. Nested ones are refused, for jobs run through whole trees.
+// root reads the installation of a wish. It rejects nested ones, because jobs run through whole trees.
 func (s *Server) root(ctx context.Context, ask steer.Asker, w wish) (*lsv1alpha1.Installation, error) {
 	root, err := ask.ReadInstallation(ctx, w.key())
 	if err != nil {
 		return nil, attempt{right: getRight(lsv1alpha1.GroupName, "installations"), namespace: w.Ref.Namespace}.refusal(err)
 	}
 	if parent := objecttree.ParentOf(root); parent != "" {
-		return nil, invalid("Installation %s is nested in %s, and jobs run through whole trees. Ask its root.", root.Name, parent)
+		return nil, invalid("Installation %s is nested in %s, and jobs run through whole trees. Use its root.", root.Name, parent)
 	}
 	return root, nil
 }
@@ -158,28 +158,35 @@ func (s *Server) operate(
 	if err != nil {
 		return "", err
 	}
-	failedDeletion := root.Status.Phase == lsv1alpha1.PhaseDeleteFailed && root.Status.IsFinished()
-	if !root.DeletionTimestamp.IsZero() && !failedDeletion {
+	if !root.DeletionTimestamp.IsZero() && !objecttree.NodeOf(root).DeletionFailed() {
 		return "", &problem{Status: http.StatusConflict, Message: fmt.Sprintf("Installation %s is being deleted: it gets no new job.", root.Name)}
 	}
 	if w.Action == "force" && installation.FlowOf(root) != lsv1alpha1.FlowContinuous {
 		return "", &problem{
 			Status:  http.StatusConflict,
-			Message: fmt.Sprintf("Installation %s follows the flow of jobs, in which nothing can be forced. Reconcile it.", root.Name),
+			Message: fmt.Sprintf("Installation %s is in the job flow, where nothing can be forced. Reconcile it.", root.Name),
 		}
 	}
 	asked, already, err := start(ctx, root)
 	if err != nil {
 		return "", err
 	}
+	return fmt.Sprintf("%s %s.", root.Name, saidOfRequest(asked, already)), nil
+}
+
+// saidOfRequest completes the sentence that starts with the installation's name.
+func saidOfRequest(asked *lsv1alpha1.Installation, already bool) string {
+	if s := installation.SuspensionOf(asked); s.On && asked.DeletionTimestamp.IsZero() {
+		return "is " + s.String() + ": what is requested starts when it is resumed"
+	}
 	text := "will run a job"
 	if already {
-		text = "has already been asked for this"
+		text = "already has this request"
 	}
-	if !asked.Status.IsFinished() && installation.FlowOf(root) != lsv1alpha1.FlowContinuous {
+	if !asked.Status.IsFinished() && installation.FlowOf(asked) != lsv1alpha1.FlowContinuous {
 		text += ", which starts when the running one has finished"
 	}
-	return fmt.Sprintf("%s %s.", root.Name, text), nil
+	return text
 }
 
 func (s *Server) interrupt(ctx context.Context, ask steer.Asker, w wish) (string, error) {
@@ -196,7 +203,7 @@ func (s *Server) interrupt(ctx context.Context, ask steer.Asker, w wish) (string
 		return "", err
 	}
 	if dropped {
-		return root.Name + " is interrupted. Another job was asked for, and that request is gone; reconcile to ask again.", nil
+		return root.Name + " is interrupted. The request for another job is removed; reconcile to request it again.", nil
 	}
 	return root.Name + " is interrupted.", nil
 }
@@ -206,20 +213,20 @@ func (s *Server) remove(ctx context.Context, ask steer.Asker, w wish) (string, e
 	if err != nil {
 		return "", err
 	}
-	again := !root.DeletionTimestamp.IsZero()
+	again, failed := !root.DeletionTimestamp.IsZero(), objecttree.NodeOf(root).DeletionFailed()
 	if err := ask.Delete(ctx, root, false); err != nil {
 		return "", err
 	}
 	if !again {
 		return root.Name + " is being deleted.", nil
 	}
-	if root.Status.Phase != lsv1alpha1.PhaseDeleteFailed || !root.Status.IsFinished() {
-		return root.Name + " was being deleted already.", nil
+	if !failed {
+		return root.Name + " is already being deleted.", nil
 	}
 	if _, _, err := ask.Reconcile(ctx, root); err != nil {
 		return "", err
 	}
-	return root.Name + " could not be deleted before, and is tried again.", nil
+	return "An earlier deletion of " + root.Name + " failed; retrying.", nil
 }
 
 func (s *Server) line(ctx context.Context, ask steer.Asker, w wish) (*pipelines.Pipeline, error) {
@@ -241,9 +248,9 @@ func (s *Server) decide(ctx context.Context, ask steer.Asker, w wish) (string, e
 	case outcome.Made:
 		return upper(outcome.Answer), nil
 	case outcome.Already:
-		return fmt.Sprintf("%s was asked already to %s %s for %s.", p.Name, w.Action, outcome.Request.Revision, w.Environment), nil
+		return fmt.Sprintf("%s already has a request to %s %s for %s.", p.Name, w.Action, outcome.Request.Revision, w.Environment), nil
 	}
-	return fmt.Sprintf("%s is asked to %s %s for %s.", p.Name, w.Action, outcome.Request.Revision, w.Environment), nil
+	return fmt.Sprintf("%s: requested to %s %s for %s.", p.Name, w.Action, outcome.Request.Revision, w.Environment), nil
 }
 
 func (s *Server) changeHold(ctx context.Context, ask steer.Asker, w wish) (string, error) {

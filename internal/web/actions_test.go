@@ -27,7 +27,7 @@ import (
 	"espalier.dev/internal/web/view"
 )
 
-// annotations of the installation or pipeline shop.
+// annotations returns those of the installation or pipeline shop.
 func annotations(t *testing.T, cluster *testkit.APIServer, object client.Object) map[string]string {
 	t.Helper()
 	if err := cluster.Client().Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
@@ -103,7 +103,7 @@ func TestActionsOnPipelines(t *testing.T) {
 	}
 }
 
-// Who may look but not touch is told which right is missing, and nothing happens.
+// A user with read access only gets the missing right named, and nothing happens.
 func TestActionsAreDenied(t *testing.T) {
 	cluster := testkit.Server(t)
 	namespace := cluster.Namespace(t)
@@ -112,14 +112,14 @@ func TestActionsAreDenied(t *testing.T) {
 	s := serve(t, cluster, Options{Mode: Cluster, Hosts: []string{"127.0.0.1"}})
 	looks, blind := s.login(t, tokenFor(t, cluster, namespace, looking())), s.login(t, tokenFor(t, cluster, namespace))
 	before := annotations(t, cluster, line)
-	for action, what := range deeds {
+	for action, what := range actions {
 		if action == "force" {
-			continue // It makes no sense for what is there, which is found out first.
+			continue // The action makes no sense in this state, which is checked first.
 		}
 		for _, v := range []*visitor{looks, blind} {
 			wanted := wish{Action: action, Ref: view.Ref{Kind: what.kind, Namespace: namespace, Name: "shop"}, Environment: "production"}
 			if action == "release" {
-				wanted.Environment = "" // Nothing is held, so that nothing would be written.
+				wanted.Environment = "" // Nothing is held, so nothing would be written.
 			}
 			var got problem
 			answer := v.post("/api/v1/actions", wanted)
@@ -139,7 +139,7 @@ func TestActionsAreDenied(t *testing.T) {
 	}
 }
 
-// Of several rights that an action needs, the one is named that is missing.
+// If an action needs several rights, the missing one is named.
 func TestTheMissingRightIsNamed(t *testing.T) {
 	cluster := testkit.Server(t)
 	namespace := cluster.Namespace(t)
@@ -168,7 +168,7 @@ func TestTheMissingRightIsNamed(t *testing.T) {
 	}
 }
 
-// What a policy of the cluster refuses is not put down to a right that the user has.
+// A denial by a policy of the cluster is not attributed to a right that the user has.
 func TestAPolicyRefuses(t *testing.T) {
 	cluster := testkit.Server(t)
 	namespace := cluster.Namespace(t)
@@ -188,7 +188,7 @@ func TestAPolicyRefuses(t *testing.T) {
 	}
 }
 
-// frozen has a policy refuse every change of the pipelines in a namespace.
+// frozen creates a policy that denies every change of the pipelines in a namespace.
 func frozen(t *testing.T, cluster *testkit.APIServer, line *pipelines.Pipeline) {
 	t.Helper()
 	name := metav1.ObjectMeta{Name: "frozen-" + line.Namespace}
@@ -208,7 +208,7 @@ func frozen(t *testing.T, cluster *testkit.APIServer, line *pipelines.Pipeline) 
 			PolicyName: name.Name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
 		}})
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"example.com/probe":"x"}}}`))
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, testkit.Patience, true, func(ctx context.Context) (bool, error) {
 		return apierrors.IsForbidden(cluster.Client().Patch(ctx, line.DeepCopy(), patch, client.DryRunAll)), nil
 	})
 	if err != nil {
@@ -267,7 +267,7 @@ func TestValuesNeedTheRightToReadThem(t *testing.T) {
 		"values" + query + "kind=DataObject&name=address":        `{"value":"port: 8080\n","truncated":false}`,
 		"values" + query + "kind=DataObject&name=long":           `"truncated":true`,
 		"values" + query + "kind=Secret&name=login&key=none":     "has no key",
-		"values" + query + "kind=Target&name=prod":               "holds no value",
+		"values" + query + "kind=Target&name=prod":               "has no value",
 		"values" + query + "kind=Node&name=prod":                 "is not shown here",
 		"objects" + query + "kind=Secret&name=login":             `password: \u003cmasked\u003e`,
 		"objects" + query + "kind=DataObject&name=address":       `data: \u003cmasked\u003e`,
@@ -300,7 +300,7 @@ func TestDeletionSaysThatAnAnnotationLeavesWhatWasDeployed(t *testing.T) {
 	testkit.Create(t, cluster, left)
 	v := serve(t, cluster, Options{}).local(t)
 	v.follow("installations/" + namespace + "/left").until(func(e event) bool {
-		return strings.Contains(e.data, "Delete left and leave what it has deployed where it is?")
+		return strings.Contains(e.data, "Delete left and keep what it deployed?")
 	})
 	var got view.Preview
 	v.get("/api/v1/preview?action=delete&kind=Installation&name=left&namespace="+namespace).into(t, &got)
@@ -314,7 +314,7 @@ func TestPreviewOfADeletion(t *testing.T) {
 	namespace := cluster.Namespace(t)
 	clitest.Shop(t, cluster, namespace)
 	v := serve(t, cluster, Options{}).local(t)
-	v.follow("overview").next() // From here on the mirror is filled.
+	v.follow("overview").next() // This fills the mirror.
 	var got view.Preview
 	v.get("/api/v1/preview?action=delete&kind=Installation&name=shop&namespace="+namespace).into(t, &got)
 	if len(got.Objects) < 4 || got.Objects[0].Name != "shop" || !strings.HasPrefix(got.Text, "Deletes shop and ") {
@@ -339,7 +339,7 @@ func TestPreviewsOfOtherActions(t *testing.T) {
 	clitest.Blog(t, cluster, namespace)
 	clitest.Line(t, cluster, namespace)
 	v := serve(t, cluster, Options{}).local(t)
-	v.follow("overview").next() // From here on the mirror is filled.
+	v.follow("overview").next() // This fills the mirror.
 	ask := func(query string) view.Preview {
 		var got view.Preview
 		v.get("/api/v1/preview?"+query+"&namespace="+namespace).into(t, &got)
@@ -347,14 +347,14 @@ func TestPreviewsOfOtherActions(t *testing.T) {
 	}
 	all := ask("action=delete&kind=Installation&name=shop")
 	start := ask("action=reconcile&kind=Installation&name=shop")
-	if len(start.Objects) != len(all.Objects) || !strings.Contains(start.Text, "begins when the running job has finished") {
+	if len(start.Objects) != len(all.Objects) || !strings.Contains(start.Text, "starts when the running job, which works on") {
 		t.Errorf("%+v", start)
 	}
 	stop := ask("action=interrupt&kind=Installation&name=shop")
 	if len(stop.Objects) == 0 || len(stop.Objects) >= len(all.Objects) || !strings.Contains(stop.Text, "count as failed") {
 		t.Errorf("%+v", stop)
 	}
-	if idle := ask("action=interrupt&kind=Installation&name=blog"); len(idle.Objects) != 0 || !strings.HasPrefix(idle.Text, "Nothing runs") {
+	if idle := ask("action=interrupt&kind=Installation&name=blog"); len(idle.Objects) != 0 || !strings.HasPrefix(idle.Text, "Nothing is running") {
 		t.Errorf("%+v", idle)
 	}
 	if force := ask("action=force&kind=Installation&name=shop"); len(force.Objects) != len(all.Objects) || !strings.Contains(force.Text, "at once") {
@@ -379,7 +379,7 @@ func TestPreviewsOfOtherActions(t *testing.T) {
 	}
 }
 
-// What a decision comes to is told to whoever may read the pipeline, and to nobody else, wherever its namespace is named.
+// The preview of a decision is shown to everybody who may read the pipeline, and to nobody else, wherever the request names its namespace.
 func TestPreviewsOfDecisionsNeedTheRightToReadThePipeline(t *testing.T) {
 	cluster := testkit.Server(t)
 	namespace, elsewhere := cluster.Namespace(t), cluster.Namespace(t)
@@ -398,7 +398,7 @@ func TestPreviewsOfDecisionsNeedTheRightToReadThePipeline(t *testing.T) {
 	}
 }
 
-// Rights that hold for one object open the buttons of its page, and of no other.
+// Rights to one object enable the buttons of its page, and of no other.
 func TestRightsToOneObject(t *testing.T) {
 	cluster := testkit.Server(t)
 	namespace := cluster.Namespace(t)

@@ -23,16 +23,16 @@ import (
 	"espalier.dev/internal/web/session"
 )
 
-// maxBody is how large a request may be.
+// maxBody is the maximum size of a request, in bytes.
 const maxBody = 1 << 20
 
 // problem is an error for the pages: what happened, and what to do.
 type problem struct {
 	Status  int    `json:"-"`
 	Message string `json:"message"`
-	// Command checks the right that is missing.
+	// Command checks the missing right.
 	Command string `json:"command,omitempty"`
-	// ways are how to log in, for those who have not.
+	// ways are the ways to log in, for users who are not logged in.
 	*ways
 }
 
@@ -42,14 +42,14 @@ func invalid(format string, args ...any) error {
 	return &problem{Status: http.StatusUnprocessableEntity, Message: fmt.Sprintf(format, args...)}
 }
 
-// attempt is something that was asked of the API server, for the words of a refusal.
+// attempt describes a request to the API server, for the message if it fails.
 type attempt struct {
 	right     rights.Right
 	namespace string
 	what      string
 }
 
-// refusal turns an error into one for the pages.
+// refusal converts an error into one for the pages.
 func (a attempt) refusal(err error) error {
 	var known *problem
 	var failed *steer.Error
@@ -60,7 +60,7 @@ func (a attempt) refusal(err error) error {
 	case errors.As(err, &known):
 		return err
 	case errors.As(err, new(*steer.NotTaken)), errors.As(err, new(*steer.Occupied)):
-		return &problem{Status: http.StatusConflict, Message: upper(err.Error()) + ". Wait, or see whether the controllers run."}
+		return &problem{Status: http.StatusConflict, Message: upper(err.Error()) + ". Wait, or check whether the controllers run."}
 	case errors.As(err, new(*steer.UnknownEnvironment)):
 		return invalid("%s", upper(err.Error())+".")
 	case errors.As(err, &refused):
@@ -75,11 +75,11 @@ func (a attempt) refusal(err error) error {
 	return a.ofServer(err)
 }
 
-// byPolicy is for what somebody has the rights to, and an admission policy refuses. It says why, in its own words.
+// byPolicy handles denials by an admission policy, despite sufficient rights. The message quotes the policy.
 func (a attempt) byPolicy(err error) error {
 	return &problem{
 		Status:  http.StatusForbidden,
-		Message: fmt.Sprintf("You may not %s, although you have the rights: a policy of the cluster refuses it: %s.", a.what, masking.Words(err)),
+		Message: fmt.Sprintf("You may not %s, although you have the rights: a policy of the cluster denies it: %s.", a.what, masking.Words(err)),
 	}
 }
 
@@ -90,26 +90,26 @@ func statusOf(refused *pipeline.Refusal) int {
 	return http.StatusConflict
 }
 
-// ofServer is for what the API server has said, or that it has said nothing.
+// ofServer handles errors of the API server, and its being unreachable.
 func (a attempt) ofServer(err error) error {
 	p := &problem{Status: http.StatusInternalServerError, Message: fmt.Sprintf("Cannot %s: %v.", a.what, err)}
 	switch {
 	case apierrors.IsForbidden(err):
 		p.Status, p.Command = http.StatusForbidden, a.right.Command(a.namespace)
-		p.Message = fmt.Sprintf("You may not %s: that needs the right to %s %s in namespace %s. Whoever manages the roles of this cluster can grant it.",
+		p.Message = fmt.Sprintf("You may not %s: that needs the right to %s %s in namespace %s. Ask an administrator of this cluster to grant it.",
 			a.what, a.right.Verb, a.right.Resource, a.namespace)
 	case apierrors.IsUnauthorized(err):
-		p.Status, p.Message = http.StatusUnauthorized, "The cluster does not accept your login any more. Log in again."
+		p.Status, p.Message = http.StatusUnauthorized, "The cluster no longer accepts your login. Log in again."
 	case apierrors.IsNotFound(err):
-		p.Status, p.Message = http.StatusNotFound, fmt.Sprintf("Cannot %s: it does not exist. It may have been deleted meanwhile.", a.what)
+		p.Status, p.Message = http.StatusNotFound, fmt.Sprintf("Cannot %s: it does not exist. It may have been deleted in the meantime.", a.what)
 	case apierrors.IsConflict(err):
 		p.Status = http.StatusConflict
-		p.Message = fmt.Sprintf("Cannot %s: somebody else has changed it at the same moment. Look at it again, and try once more.", a.what)
+		p.Message = fmt.Sprintf("Cannot %s: another client changed it at the same time. Check it, then retry.", a.what)
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		p.Status = http.StatusUnprocessableEntity
 	case isAway(err):
 		p.Status = http.StatusServiceUnavailable
-		p.Message = fmt.Sprintf("Cannot %s: the API server does not answer. Try again when it does.", a.what)
+		p.Message = fmt.Sprintf("Cannot %s: the API server does not answer. Retry later.", a.what)
 	}
 	return p
 }
@@ -132,16 +132,16 @@ func writeProblem(w http.ResponseWriter, p *problem) { writeJSON(w, p.Status, p)
 func writeJSON(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(value) // The visitor has gone.
+	_ = json.NewEncoder(w).Encode(value) // The client has disconnected.
 }
 
-// caller is somebody with a session who asks for something.
+// caller is a user with a session who makes a request.
 type caller struct {
 	session *session.Session
 	reader  *reader
 }
 
-// answering is a handler for people with a session. What it returns is written as JSON; nil is an answer without content.
+// answering handles a request with a session. The result is written as JSON; nil means no content.
 type answering func(r *http.Request, by caller) (any, error)
 
 func (s *Server) private(do answering) http.HandlerFunc {
@@ -174,24 +174,24 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.As(err, &tooLarge):
 		writeProblem(w, &problem{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("That is more than %d bytes.", tooLarge.Limit)})
 	default:
-		s.options.Log.Error(err, "A request to the web UI has failed", "path", r.URL.Path)
-		writeProblem(w, &problem{Status: http.StatusInternalServerError, Message: "This did not work; the log of the web UI says why. Try again."})
+		s.options.Log.Error(err, "A request to the web UI failed", "path", r.URL.Path)
+		writeProblem(w, &problem{Status: http.StatusInternalServerError, Message: "This failed; see the log of the web UI. Then retry."})
 	}
 }
 
 func (s *Server) howToLogIn() string {
 	if s.options.Mode == Local {
-		return "You are not logged in, or your session has ended. Open the address that the command has printed; it is good once. " +
+		return "You are not logged in, or your session has ended. Open the address that the command printed; it works once. " +
 			"For a new one, start the command again."
 	}
 	return "You are not logged in, or your session has ended. Log in with a token of this cluster." + s.aboutProvider()
 }
 
-// body reads the JSON of a request. Only scripts of our pages can send that: forms of others cannot.
+// body reads the JSON of a request. Only scripts of our own pages can send it: forms of other sites cannot.
 func body[T any](r *http.Request) (T, error) {
 	var value T
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return value, &problem{Status: http.StatusUnsupportedMediaType, Message: "The request has to be JSON, with Content-Type application/json."}
+		return value, &problem{Status: http.StatusUnsupportedMediaType, Message: "The request must be JSON, with Content-Type application/json."}
 	}
 	decoder := json.NewDecoder(r.Body)
 	decoder.DisallowUnknownFields()
@@ -199,7 +199,7 @@ func body[T any](r *http.Request) (T, error) {
 		if errors.As(err, new(*http.MaxBytesError)) {
 			return value, err
 		}
-		return value, &problem{Status: http.StatusBadRequest, Message: "The request is not the JSON that is wanted here. See docs/ui.md."}
+		return value, &problem{Status: http.StatusBadRequest, Message: "The request does not have the expected JSON. See docs/ui.md."}
 	}
 	return value, nil
 }

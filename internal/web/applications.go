@@ -15,8 +15,8 @@ import (
 	"espalier.dev/internal/web/view"
 )
 
-// addApplications adds to the scene of a pipeline the installations of other namespaces that it promotes to, as far as readers of the class
-// may see them: their specs say what a promotion changes.
+// addApplications adds to the scene of a pipeline the installations in other namespaces that it promotes to, as far as readers of the class
+// may see them: their specs show what a promotion changes.
 func (s *Server) addApplications(scene view.Scene, class *rights.Class, topic hub.Topic) {
 	see := func(r mirror.Resource, namespace string) bool {
 		allowed, _ := class.May(toList(r), namespace)
@@ -35,7 +35,7 @@ func (s *Server) addApplications(scene view.Scene, class *rights.Class, topic hu
 	}
 }
 
-// otherNamespaces are those of this cluster that a pipeline looks at, beside its own.
+// otherNamespaces returns the other namespaces of this cluster that a pipeline refers to.
 func otherNamespaces(scene view.Scene, topic hub.Topic) []string {
 	var found []string
 	for _, p := range scene.Pipelines {

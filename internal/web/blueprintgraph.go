@@ -18,22 +18,22 @@ import (
 	"espalier.dev/internal/web/view"
 )
 
-// reference is a name by which parts of a blueprint hand something on. Data and targets have names of their own.
+// reference is a name under which parts of a blueprint exchange values. Data and targets have separate names.
 type reference struct {
 	target bool
 	name   string
 }
 
-// flow is what goes through a blueprint: imports, nested installations and templates, exports.
+// flow is the flow of values through a blueprint: imports, nested installations and templates, exports.
 //
-// What nested installations take and give stands in their definitions. What templates take is found in their texts: the imports that they
-// name, or all where a template uses the imports as a whole.
+// The definitions of nested installations say what they import and export. What templates use is found in their texts: the imports that
+// they name, or all if a template uses the imports as a whole.
 type flow struct {
 	graph diagram.Graph
 	kinds map[string]string
 	// givers are the nodes that provide a reference: imports and nested installations.
 	givers  map[reference]string
-	imports map[string]bool // by name: whether it is a target
+	imports map[string]bool // by name; the value reports whether it is a target
 	lines   map[line]int
 	targets []bool // of edges
 }
@@ -43,10 +43,10 @@ type line struct {
 	target   bool
 }
 
-// partsOf draws what goes through a blueprint, from imports on the left to exports on the right.
+// partsOf draws the flow of values through a blueprint, from imports on the left to exports on the right.
 func partsOf(name string, b *blueprint.Blueprint) view.Graph {
 	f := &flow{
-		graph: diagram.Graph{Title: "What goes through the blueprint of " + name}, kinds: map[string]string{}, givers: map[reference]string{},
+		graph: diagram.Graph{Title: "Data flow in the blueprint of " + name}, kinds: map[string]string{}, givers: map[reference]string{},
 		imports: map[string]bool{}, lines: map[line]int{},
 	}
 	for _, definition := range allImports(b.Imports) {
@@ -72,7 +72,7 @@ func partsOf(name string, b *blueprint.Blueprint) view.Graph {
 	return f.drawn()
 }
 
-// allImports has the imports that depend on others after these.
+// allImports returns all imports, conditional ones after those that they depend on.
 func allImports(definitions []lsv1alpha1.ImportDefinition) []*lsv1alpha1.FieldValueDefinition {
 	var all []*lsv1alpha1.FieldValueDefinition
 	for i := range definitions {
@@ -88,7 +88,7 @@ func (f *flow) add(kind string, node diagram.Node) {
 	f.graph.Nodes = append(f.graph.Nodes, node)
 }
 
-// join draws what goes from one node to another. All data between two nodes share one line, and so do all targets.
+// join draws an edge from one node to another. All data between two nodes share one edge, and so do all targets.
 func (f *flow) join(from, to, label string, target bool) {
 	if from == to {
 		return
@@ -125,7 +125,7 @@ func (f *flow) addImport(d *lsv1alpha1.FieldValueDefinition) {
 	f.givers[reference{isTarget(d), d.Name}] = id
 }
 
-// addInstallations draws nested installations. What one exports hides an import of the same name from the others.
+// addInstallations draws nested installations. An export of one hides an import of the same name from the others.
 func (f *flow) addInstallations(all []lsv1alpha1.SubinstallationTemplate) {
 	all = slices.DeleteFunc(slices.Clone(all), func(s lsv1alpha1.SubinstallationTemplate) bool { return s.InstallationTemplate == nil })
 	for _, sub := range all {
@@ -150,7 +150,7 @@ func (f *flow) addInstallations(all []lsv1alpha1.SubinstallationTemplate) {
 	}
 }
 
-// targetsOf are the names of targets, lists and maps that an import takes.
+// targetsOf returns the names of the targets, lists and maps that an import uses.
 func targetsOf(taken lsv1alpha1.TargetImport) []string {
 	names := append([]string{taken.Target, taken.TargetListReference, taken.TargetMapReference}, taken.Targets...)
 	for _, name := range taken.TargetMap {
@@ -160,7 +160,7 @@ func targetsOf(taken lsv1alpha1.TargetImport) []string {
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 }
 
-// take draws a line from whoever provides a reference, if it is somebody of the blueprint.
+// take draws an edge from the node that provides a reference, if the blueprint contains it.
 func (f *flow) take(id string, r reference) {
 	giver, known := f.givers[r]
 	if !known {
@@ -168,12 +168,12 @@ func (f *flow) take(id string, r reference) {
 	}
 	label := r.name
 	if f.kinds[giver] != "installation" {
-		label = "" // An import is a node with this name.
+		label = "" // The name of an import is already that of its node.
 	}
 	f.join(giver, id, label, r.target)
 }
 
-// templateText is a template in the drawing, and what it says.
+// templateText is a template in the drawing, with its text.
 type templateText struct{ id, text string }
 
 func (f *flow) addTemplates(list, detail string, executors []lsv1alpha1.TemplateExecutor, files blueprint.Files) []templateText {
@@ -198,7 +198,7 @@ func textOf(executor lsv1alpha1.TemplateExecutor, files blueprint.Files) string 
 	return string(executor.Template.Raw)
 }
 
-// named finds entries of an object that a template names: imports.size, index .imports "size", imports["size"].
+// named matches entries of an object that a template names: imports.size, index .imports "size", imports["size"].
 func named(object string) *regexp.Regexp {
 	return regexp.MustCompile(`\b` + object + `(?:\.|\s*\[?\s*["'` + "`" + `])([\w-]+)`)
 }
@@ -208,7 +208,7 @@ var (
 	namedDeployItems = named("deployitems")
 	namedDataObjects = named("dataobjects")
 	namedTargets     = named("targets")
-	// wholeImports finds the imports as a value, as in toYaml .imports and (( imports )).
+	// wholeImports matches the imports used as a value, as in toYaml .imports and (( imports )).
 	wholeImports = regexp.MustCompile(`[.($]\s*imports\s*[)}|,\s]`)
 	references   = regexp.MustCompile(`\b(dataRef|target|targetListRef|targetMapRef)["']?:\s*["']?([\w.-]+)`)
 )
@@ -223,7 +223,7 @@ func namesIn(text string, pattern *regexp.Regexp) []string {
 	return names
 }
 
-// takeImports draws lines from the imports that a template uses.
+// takeImports draws edges from the imports that a template uses.
 func (f *flow) takeImports(t templateText) {
 	used := namesIn(t.text, namedImports)
 	whole := wholeImports.MatchString(namedImports.ReplaceAllString(t.text, ""))
@@ -235,14 +235,14 @@ func (f *flow) takeImports(t templateText) {
 	}
 }
 
-// takeReferences draws lines to a template that makes installations, from what these name.
+// takeReferences draws edges to a template that creates installations, from the references that these name.
 func (f *flow) takeReferences(t templateText) {
 	for _, match := range references.FindAllStringSubmatch(t.text, -1) {
 		f.take(t.id, reference{match[1] != "dataRef", match[2]})
 	}
 }
 
-// takeResults draws lines to a template that makes exports, from what nested installations and deploy items give.
+// takeResults draws edges to a template that creates exports, from the nested installations and deploy items whose results it reads.
 func (f *flow) takeResults(t templateText, nested, deployed []templateText) {
 	take := func(r reference) {
 		if _, known := f.givers[r]; known {
@@ -264,7 +264,7 @@ func (f *flow) takeResults(t templateText, nested, deployed []templateText) {
 	f.takeItems(t, deployed)
 }
 
-// takeItems draws lines from the templates whose deploy items a template for exports reads, or from all if none of them names these.
+// takeItems draws edges from the templates whose deploy items an export template reads, or from all if none of them names these.
 func (f *flow) takeItems(t templateText, deployed []templateText) {
 	if !mentions(t.text, "deployitems") {
 		return
@@ -290,7 +290,7 @@ func mentions(text, name string) bool {
 	return regexp.MustCompile(`(?:^|[^\w-])` + regexp.QuoteMeta(name) + `(?:[^\w-]|$)`).MatchString(text)
 }
 
-// addExport draws an export, and lines from the templates that give it: those that name it, or the only one that there is.
+// addExport draws an export, with edges from the templates that provide it: those that name it, or the only one.
 func (f *flow) addExport(d *lsv1alpha1.FieldValueDefinition, exported []templateText) {
 	id := "export/" + d.Name
 	f.add("export", diagram.Node{ID: id, Title: d.Name, Detail: parameterWords(d), Side: diagram.End})

@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/web/view"
 )
 
-// woven has all that a drawing of a blueprint knows of.
+// woven contains everything that a drawing of a blueprint can show.
 const woven = `apiVersion: landscaper.gardener.cloud/v1alpha1
 kind: Blueprint
 jsonSchemaVersion: https://json-schema.org/draft/2019-09/schema
@@ -99,7 +99,7 @@ func TestWhatGoesThroughABlueprint(t *testing.T) {
 		"region > defaults", "names > more", "options > more", "cluster > more (target)",
 		"size > web", "cluster > web (target)", "web > addresses front", "database > addresses dbUrl", "database > places dbHost (target)",
 		"more > places made", "addresses > url", "addresses > db", "places > where (target)", "places > other",
-		// All imports, since the template uses them as a whole.
+		// All imports, because the template uses them as a whole.
 		"cluster > all (target)", "sites > all (target)", "size > all", "names > all", "forgotten > all", "options > all", "region > all",
 	}
 	slices.Sort(got)

@@ -17,7 +17,9 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/blueprint"
+	"espalier.dev/internal/confidential"
 	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/masking"
 	"espalier.dev/internal/offline"
 	"espalier.dev/internal/web/view"
 )
@@ -29,7 +31,7 @@ type parameter struct {
 	Schema string `json:"schema"`
 }
 
-// shownBlueprint is what a blueprint takes, gives and makes.
+// shownBlueprint shows the imports, exports and contents of a blueprint.
 type shownBlueprint struct {
 	Name    string      `json:"name"`
 	Imports []parameter `json:"imports"`
@@ -38,7 +40,7 @@ type shownBlueprint struct {
 	Source  string      `json:"source"`
 }
 
-// installationOf reads the installation that a request is about, with the caller's rights.
+// installationOf reads the installation that a request names, with the caller's rights.
 func (by caller) installationOf(r *http.Request, namespace, name string) (*lsv1alpha1.Installation, error) {
 	object, err := by.read(r, view.Ref{Kind: "Installation", Namespace: namespace, Name: name})
 	if err != nil {
@@ -51,7 +53,7 @@ func (by caller) installationOf(r *http.Request, namespace, name string) (*lsv1a
 	return inst, nil
 }
 
-// blueprint shows the blueprint of an installation, wherever it comes from.
+// blueprint shows the blueprint of an installation, wherever it is stored.
 func (s *Server) blueprint(r *http.Request, by caller) (any, error) {
 	ref := refOf(r)
 	inst, err := by.installationOf(r, ref.Namespace, ref.Name)
@@ -85,7 +87,7 @@ func (s *Server) blueprint(r *http.Request, by caller) (any, error) {
 	return shown, nil
 }
 
-// sourceOf shows the files of a blueprint: those that are texts as they are, and of others how large they are.
+// sourceOf shows the files of a blueprint: text files in full, others by their size.
 func sourceOf(files blueprint.Files) (string, error) {
 	texts := map[string]string{}
 	for name, content := range files {
@@ -107,14 +109,14 @@ func sourceOf(files blueprint.Files) (string, error) {
 func parameterOf(d *lsv1alpha1.FieldValueDefinition) parameter {
 	p := parameter{Name: d.Name, Type: string(dataflow.TypeOf(d)), Schema: dataflow.TargetTypeOf(d)}
 	if d.Schema != nil {
-		if text, err := yaml.JSONToYAML(d.Schema.Raw); err == nil { // The blueprint was parsed, so it is JSON.
+		if text, err := yaml.JSONToYAML(d.Schema.Raw); err == nil { // The blueprint was parsed, so this is JSON.
 			p.Schema = string(text)
 		}
 	}
 	return p
 }
 
-// trial is what somebody wants to see rendered.
+// trial is a request to render an installation with other values.
 type trial struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
@@ -131,7 +133,7 @@ type rendering struct {
 	Message string         `json:"message"`
 }
 
-// render shows what an installation would be made of with other values. Values that are not given are read with the caller's rights.
+// render shows what an installation would contain with other values. Values that are not given are read with the caller's rights.
 func (s *Server) render(r *http.Request, by caller) (any, error) {
 	wanted, err := body[trial](r)
 	if err != nil {
@@ -143,30 +145,45 @@ func (s *Server) render(r *http.Request, by caller) (any, error) {
 	}
 	values := map[string]any{}
 	if err := yaml.Unmarshal([]byte(wanted.Values), &values); err != nil {
-		return nil, invalid("The values have to be YAML with the name of an import in each line, such as replicas: 3.")
+		return nil, invalid("The values must be YAML with one import per line, such as replicas: 3.")
 	}
-	maps.DeleteFunc(values, func(_ string, value any) bool { return value == nil }) // A name without a value is one that nobody has filled in.
+	maps.DeleteFunc(values, func(_ string, value any) bool { return value == nil }) // A name without a value was not filled in.
 	manifests, err := by.world(r.Context(), inst, values)
 	if err != nil {
 		return nil, err
+	}
+	secrets := confidential.Reader{Live: by.reader.client}.OfInstallation(r.Context(), manifests.Installations[0])
+	switch exported := slices.ContainsFunc(manifests.DataObjects, isExported); {
+	case !secrets.Known() && exported:
+		return nil, invalid("What %s renders to is not shown, because it may contain secrets that cannot be distinguished from other values: %s.",
+			inst.Name, secrets.Text("x"))
+	case !secrets.Known():
+		secrets = &masking.Values{} // The rendering itself masks what it reads from Secrets.
 	}
 	out := s.newOutside()
 	defer out.close()
 	result, err := out.render(r.Context(), inst, manifests)
 	if err != nil {
-		return nil, invalid("%s cannot be rendered: %v.", inst.Name, err)
+		return nil, invalid("%s cannot be rendered: %v.", inst.Name, secrets.Error(err))
 	}
-	return written(result)
+	return written(result, secrets)
 }
 
-func written(result *offline.Result) (rendering, error) {
+// isExported reports whether an installation has written a DataObject: its value may come from a Secret.
+func isExported(object *lsv1alpha1.DataObject) bool {
+	return object.Labels[lsv1alpha1.DataObjectSourceLabel] != ""
+}
+
+// written returns what was rendered, without secrets.
+func written(result *offline.Result, secrets *masking.Values) (rendering, error) {
 	made := rendering{Items: []renderedItem{}}
 	manifests, err := result.Manifests(false)
 	if err != nil {
 		return made, err
 	}
 	for _, manifest := range manifests {
-		text, err := yaml.Marshal(manifest)
+		hidden, _ := secrets.Value(manifest)
+		text, err := yaml.Marshal(hidden)
 		if err != nil {
 			return made, fmt.Errorf("write what was rendered: %w", err)
 		}
@@ -174,12 +191,12 @@ func written(result *offline.Result) (rendering, error) {
 		made.Items = append(made.Items, renderedItem{Name: fmt.Sprintf("%v %v", manifest["kind"], metadata["name"]), YAML: string(text)})
 	}
 	for _, note := range slices.Concat(result.Waiting, result.Warnings) {
-		made.Message += note + "\n"
+		made.Message += secrets.Text(note) + "\n"
 	}
 	return made, nil
 }
 
-// world is what an installation is rendered from: the values that were given, and objects of its namespace for the others.
+// world returns the sources to render an installation from: the given values, and objects of its namespace for the others.
 func (by caller) world(ctx context.Context, inst *lsv1alpha1.Installation, values map[string]any) (*offline.Manifests, error) {
 	scope := dataflow.Scope{Namespace: inst.Namespace, Parent: inst.Labels[lsv1alpha1.EncompassedByLabel]}
 	manifests := offline.NewManifests(inst.Namespace)
@@ -208,7 +225,7 @@ func (by caller) world(ctx context.Context, inst *lsv1alpha1.Installation, value
 		}
 	}
 	if len(values) > 0 {
-		return nil, invalid("%s has no import of the name %s.", inst.Name, firstOf(values))
+		return nil, invalid("%s has no import %s.", inst.Name, firstOf(values))
 	}
 	manifests.Installations = []*lsv1alpha1.Installation{own}
 	if err := by.cluster().Imports(ctx, manifests, scope, dataflow.NeedsOf(scope, own.Spec.Imports)); err != nil {
@@ -235,7 +252,7 @@ func dataObject(scope dataflow.Scope, reference string, value any) (*lsv1alpha1.
 func asJSON(name string, value any) (lsv1alpha1.AnyJSON, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
-		return lsv1alpha1.AnyJSON{}, invalid("The value of %s cannot be written as JSON.", name)
+		return lsv1alpha1.AnyJSON{}, invalid("The value of %s cannot be converted to JSON.", name)
 	}
 	return lsv1alpha1.AnyJSON{Raw: text}, nil
 }

@@ -16,16 +16,16 @@ import (
 	"espalier.dev/internal/web/rights"
 )
 
-// call is one of those that the pages make. The table of all calls is what requests are routed by and what the page about access shows, so
-// that this cannot omit any.
+// call is one of the calls that the pages make. The table of all calls routes requests and feeds the page about access, so that the page
+// cannot omit any.
 type call struct {
 	Path   string `json:"path"`
 	Method string `json:"method"`
-	// What says what it is for.
+	// What describes its purpose.
 	What string `json:"what"`
-	// Rights are those that the reader needs, as in "get secrets"; none if a session is enough.
+	// Rights are those that the reader needs, as in "get secrets"; empty if a session is enough.
 	Rights []string `json:"rights"`
-	// Server says that it is no call of the pages: the server itself makes it to the API server, with its own rights. Path is then the
+	// Server marks a call that the pages do not make: the server itself makes it to the API server, with its own rights. Path is then the
 	// resource, and Method its verbs.
 	Server bool `json:"server,omitempty"`
 
@@ -40,7 +40,7 @@ var (
 	ofGitopsClusters = inWords(
 		rights.Right{Verb: "list", Group: pipelines.GroupName, Resource: "pipelines"}, getRight(gitops.GroupName, "gitopsclusters"),
 	)
-	// ofBlueprints are the rights to read a blueprint: those beside the first are for what is in registries and at Git servers.
+	// ofBlueprints are the rights to read a blueprint; all but the first are for blueprints in registries and on Git servers.
 	ofBlueprints = inWords(
 		getRight(lsv1alpha1.GroupName, "installations"), getRight(lsv1alpha1.GroupName, "contexts"),
 		getRight(lsv1alpha1.GroupName, "componentversionoverwrites"), getRight("", "secrets"), getRight("", "configmaps"),
@@ -48,7 +48,7 @@ var (
 	ofImports = both(ofBlueprints, inWords(getRight(lsv1alpha1.GroupName, "dataobjects"), getRight(lsv1alpha1.GroupName, "targets")))
 )
 
-// listing are the rights to list resources of the API.
+// listing returns the rights to list resources of the API.
 func listing(resources ...string) []string {
 	var all []rights.Right
 	for _, resource := range resources {
@@ -57,7 +57,7 @@ func listing(resources ...string) []string {
 	return inWords(all...)
 }
 
-// inWords writes rights as people and kubectl do.
+// inWords formats rights like kubectl.
 func inWords(all ...rights.Right) []string {
 	words := []string{}
 	for _, right := range all {
@@ -78,7 +78,7 @@ func both(lists ...[]string) []string {
 	return all
 }
 
-// calls is the table of all calls.
+// calls returns the table of all calls.
 func (s *Server) calls() []call {
 	post := func(path, what string, needs []string, do http.HandlerFunc) call {
 		return call{Path: path, Method: http.MethodPost, What: what, Rights: needs, do: do}
@@ -94,7 +94,7 @@ func (s *Server) calls() []call {
 	}...)
 }
 
-// readingCalls are those with GET.
+// readingCalls returns the calls with GET.
 func (s *Server) readingCalls() []call {
 	get := func(path, what string, needs []string, do http.HandlerFunc) call {
 		return call{Path: path, Method: http.MethodGet, What: what, Rights: needs, do: do}
@@ -108,12 +108,12 @@ func (s *Server) readingCalls() []call {
 		get("/api/v1/stream/installations/{namespace}/{name}", "The page of an installation", both(ofInstallations, ofEvents),
 			s.stream(viewInstallation)),
 		get("/api/v1/stream/pipelines/{namespace}/{name}", "The page of a pipeline", both(ofPipelines, ofEvents), s.stream(viewPipeline)),
-		get("/api/v1/preview", "What an action would come to", inWords(
+		get("/api/v1/preview", "What an action would do", inWords(
 			getRight(lsv1alpha1.GroupName, "installations"), getRight(pipelines.GroupName, "pipelines")), s.private(s.preview)),
 		get("/api/v1/values", "A value of an import or export", inWords(
 			getRight(lsv1alpha1.GroupName, "dataobjects"), getRight("", "secrets"), getRight("", "configmaps")), s.private(s.value)),
 		get("/api/v1/objects", "An object as YAML", []string{"get of its kind"}, s.private(s.object)),
-		get("/api/v1/logs", "What deployers have said of a deploy item", both(item, []string{"list pods", "get pods/log"}), s.private(s.logs)),
+		get("/api/v1/logs", "What deployers logged about a deploy item", both(item, []string{"list pods", "get pods/log"}), s.private(s.logs)),
 		get("/api/v1/live", "What a deploy item has in its cluster", both(item, ofClusters), s.private(s.live)),
 		get("/api/v1/live/object", "An object of a deploy item in its cluster, as YAML", both(ofImports, item, ofClusters), s.private(s.liveObject)),
 		get("/api/v1/diff", "What the next job would change", both(ofImports, listing("installations", "deployitems", "targets")),
@@ -123,8 +123,8 @@ func (s *Server) readingCalls() []call {
 	}
 }
 
-// ownCalls are what the server asks of the API server with its own rights, for all readers: what it mirrors, and who may see what of it.
-// Where it serves only whoever started it, his rights are its own, and it asks about nobody else.
+// ownCalls are the requests of the server to the API server with its own rights, for all readers: what it mirrors, and who may see what of
+// it. If it serves only the user who started it, it has that user's rights, and asks about no other user.
 func (s *Server) ownCalls() []call {
 	own := func(what string, rights ...rights.Right) call {
 		made := call{What: what, Rights: inWords(rights...), Server: true}
@@ -149,7 +149,7 @@ func (s *Server) ownCalls() []call {
 		own("What a reader may see", rights.Right{Verb: "create", Group: "authorization.k8s.io", Resource: "subjectaccessreviews"}))
 }
 
-// access shows all calls with the rights that they need, those of the server itself at the end.
+// access shows all calls with the rights that they need, the server's own calls last.
 func (s *Server) access(*http.Request, caller) (any, error) {
 	return append(s.calls(), s.ownCalls()...), nil
 }

@@ -17,8 +17,8 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// The page about access shows what requests are routed by, and the documentation names all of it.
-func TestEveryCallIsTold(t *testing.T) {
+// The page about access shows the table that routes requests, and the documentation names all of it.
+func TestEveryCallIsDocumented(t *testing.T) {
 	s := serve(t, testkit.Server(t), Options{})
 	var told []call
 	s.local(t).get("/api/v1/access").into(t, &told)
@@ -45,7 +45,7 @@ func TestEveryCallIsTold(t *testing.T) {
 	}
 }
 
-// What the server asks with its own rights is told as well: it is what the documentation has its account be given, and no more.
+// The server's requests with its own rights are documented as well: the documentation grants its service account these rights, and no more.
 func TestTheServersOwnCallsAreTold(t *testing.T) {
 	cluster := testkit.Server(t)
 	page, err := os.ReadFile("../../docs/ui.md")
@@ -89,7 +89,7 @@ func TestTheServersOwnCallsAreTold(t *testing.T) {
 
 var lastPart = regexp.MustCompile(`/[a-z]+(/\{namespace\}/\{name\})?$`)
 
-// No call is registered beside the table.
+// All calls are registered through the table.
 func TestCallsAreRegisteredByTheirTable(t *testing.T) {
 	files, err := os.ReadDir(".")
 	if err != nil {

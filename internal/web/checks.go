@@ -25,20 +25,20 @@ import (
 )
 
 const (
-	// lookPause is how long a reader's look at a target counts before he can have another.
+	// lookPause is the minimum time between two checks of a target by one reader.
 	lookPause = 30 * time.Second
-	// lookAtOnce is how many clusters are looked at at the same time for one reader, and looksAtOnce for all of them.
+	// lookAtOnce is the maximum number of concurrent checks of clusters per reader, looksAtOnce in total.
 	lookAtOnce, looksAtOnce = 8, 32
-	// maxLooks is how many targets one request is about. Those come first that nobody has looked at for longest.
+	// maxLooks is the maximum number of targets per request. Those checked least recently come first.
 	maxLooks = 200
-	// untilReady is how often a look waits for the mirror, which may not be filled yet when the first page opens.
+	// untilReady is the interval at which a check polls the mirror, which may not be filled yet when the first page opens.
 	untilReady = 100 * time.Millisecond
 )
 
-// checks are what one reader has found out about targets with his rights. Nobody else is shown them.
+// checks holds what one reader has found out about targets with their own rights. No other reader sees it.
 type checks struct {
 	state *checkState
-	// begun is closed when he looks for the first time.
+	// begun is closed when the reader checks for the first time.
 	begun chan struct{}
 }
 
@@ -47,7 +47,7 @@ type checkState struct {
 	running bool
 	looked  map[view.Ref]time.Time
 	results map[view.Ref]*view.TargetCheck
-	// soon names the credentials that end before long, and turned is closed when these have become others. It is empty if there are none.
+	// soon identifies the credentials that expire soon; empty if there are none. turned is closed when it changes.
 	soon   string
 	turned chan struct{}
 }
@@ -61,7 +61,7 @@ func newChecks() checks {
 	}
 }
 
-// matter is closed when the document of a view becomes another one because of them, the next time.
+// matter returns a channel that is closed when checks next change the document of a view.
 func (c checks) matter(view string) <-chan struct{} {
 	switch view {
 	case viewTargets:
@@ -79,12 +79,12 @@ func (c checks) matter(view string) <-chan struct{} {
 	return nil
 }
 
-// soonPrefix begins the keys of documents that several readers share who have found out the same.
+// soonPrefix starts the keys of documents that readers with the same findings share.
 const soonPrefix = "soon "
 
-// key is that of the document of a view which shows them, empty if it shows none. The page of targets shows all that this reader has found
-// out, and so to nobody else. The overview tells of nothing but credentials that end soon: whoever has found out about the same ones, and
-// when they end, shares it.
+// key returns the key of the document of a view that shows checks, empty if it shows none. The page of targets shows everything that this
+// reader has found out, so no other reader gets it. The overview shows only credentials that expire soon: readers who know of the same
+// ones, with the same expiry, share it.
 func (c checks) key(view, reader string) string {
 	switch view {
 	case viewTargets:
@@ -101,7 +101,7 @@ func (c checks) key(view, reader string) string {
 	return ""
 }
 
-// turn notes which credentials end soon. The caller holds the mutex.
+// turn updates soon. The caller holds the mutex.
 func (s *checkState) turn() {
 	var ends []string
 	for ref, result := range s.results {
@@ -129,7 +129,7 @@ func closeOnce(channel chan struct{}) {
 	}
 }
 
-// start takes on a look around; false if one goes on.
+// start starts a round of checks; false if one is running.
 func (c checks) start() bool {
 	c.state.mutex.Lock()
 	defer c.state.mutex.Unlock()
@@ -146,7 +146,7 @@ func (c checks) end() {
 	c.state.running = false
 }
 
-// due takes on the targets that it is time to look at, and forgets those that are not among all.
+// due returns the targets to check now and marks them as checked. It drops the results of targets that are not in all.
 func (c checks) due(all []view.Ref, now time.Time) []view.Ref {
 	c.state.mutex.Lock()
 	defer c.state.mutex.Unlock()
@@ -182,7 +182,7 @@ func (c checks) put(ref view.Ref, result *view.TargetCheck) {
 	c.state.turn()
 }
 
-// of returns the results about targets.
+// of returns the results for targets.
 func (c checks) of(refs []view.Ref) map[view.Ref]*view.TargetCheck {
 	c.state.mutex.Lock()
 	defer c.state.mutex.Unlock()
@@ -195,7 +195,7 @@ func (c checks) of(refs []view.Ref) map[view.Ref]*view.TargetCheck {
 	return found
 }
 
-// checksFor are the results that the documents of a reader show: those about the clusters in them.
+// checksFor returns the results that the documents of a reader show: those about the clusters in them.
 func (s *Server) checksFor(key string, clusters []view.Ref) map[view.Ref]*view.TargetCheck {
 	if key == "" {
 		return nil
@@ -212,7 +212,7 @@ func (s *Server) checksFor(key string, clusters []view.Ref) map[view.Ref]*view.T
 	return r.checks.of(clusters)
 }
 
-// whoKnows is one of the readers who share a document. The caller holds the mutex.
+// whoKnows returns one of the readers who share a document. The caller holds the mutex.
 func (s *Server) whoKnows(key string) *reader {
 	for _, r := range s.readers {
 		if r.checks.key(viewOverview, "") == key {
@@ -222,7 +222,7 @@ func (s *Server) whoKnows(key string) *reader {
 	return nil
 }
 
-// check looks at the targets that the caller may read. It does not wait: results come with the streams.
+// check checks the targets that the caller may read. It does not wait: results arrive with the streams.
 func (s *Server) check(r *http.Request, by caller) (any, error) {
 	if _, err := body[struct{}](r); err != nil {
 		return nil, err
@@ -240,7 +240,7 @@ func (s *Server) check(r *http.Request, by caller) (any, error) {
 	return nil, nil
 }
 
-// lookAround looks at all targets of a class for one of its readers.
+// lookAround checks all targets of a class for one of its readers.
 func (s *Server) lookAround(ctx context.Context, r *reader, class *rights.Class) {
 	if !s.awaitReady(ctx) {
 		return
@@ -262,7 +262,7 @@ func (s *Server) lookAround(ctx context.Context, r *reader, class *rights.Class)
 			return nil
 		})
 	}
-	_ = group.Wait() // What went wrong is in the results.
+	_ = group.Wait() // Errors are in the results.
 }
 
 func (s *Server) awaitReady(ctx context.Context) bool {
@@ -278,7 +278,7 @@ func (s *Server) awaitReady(ctx context.Context) bool {
 	return true
 }
 
-// clustersFor are the clusters of the Targets and Pipelines that readers of a class may list.
+// clustersFor returns the clusters of the Targets and Pipelines that readers of a class may list.
 func (s *Server) clustersFor(class *rights.Class) []view.Ref {
 	var targets []*lsv1alpha1.Target
 	var lines []*pipelines.Pipeline
@@ -300,7 +300,7 @@ func (s *Server) clustersFor(class *rights.Class) []view.Ref {
 	return view.Lookable(targets, lines)
 }
 
-// lookAt looks at one cluster with the rights of the reader.
+// lookAt checks one cluster with the rights of the reader.
 func (s *Server) lookAt(ctx context.Context, r *reader, ref view.Ref) *view.TargetCheck {
 	key := client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}
 	reader := live.Reader{Host: r.client, Clusters: r.clustersOf()}

@@ -20,16 +20,17 @@ import (
 )
 
 const (
-	// declaredLimit is how long registries and Git servers may take to tell types: nobody waits for them with patience.
+	// declaredLimit is how long registries and Git servers may take to return types, for which readers should not wait.
 	declaredLimit = 10 * time.Second
-	// declaredFor is how long it counts what a blueprint has said, for a tag may move; unreadFor how long it counts that it cannot be read.
+	// declaredFor is how long the declaration of a blueprint is cached, since a tag may move; unreadFor how long the failure to read one is
+	// cached.
 	declaredFor, unreadFor = 10 * time.Minute, 30 * time.Second
-	// declaredBytes and maxUnread bound what is remembered.
+	// declaredBytes and maxUnread bound the caches.
 	declaredBytes, maxUnread = 16 << 20, 1024
 )
 
-// shelf remembers what blueprints outside of the cluster declare, by all that they were read with. So whoever gets an answer from it has
-// just been allowed to read the same credentials.
+// shelf caches what blueprints outside of the cluster declare, with all their sources in the key. A reader who gets a cached answer has
+// therefore just read the same credentials.
 type shelf struct {
 	known  *lru.Cache[declaration]
 	unread *lru.Cache[string]
@@ -45,8 +46,8 @@ func newShelf() *shelf {
 	return &shelf{known: lru.NewCache[declaration](declaredBytes), unread: lru.NewCacheOf[string](maxUnread)}
 }
 
-// declared tells the types and defaults of the imports and exports of an installation whose blueprint is outside of the cluster. Where
-// that cannot be read, the answer says why, and the page shows values without types.
+// declared returns the types and defaults of the imports and exports of an installation whose blueprint is outside of the cluster. If the
+// blueprint cannot be read, the answer says why, and the page shows values without types.
 func (s *Server) declared(r *http.Request, by caller) (any, error) {
 	ref := refOf(r)
 	inst, err := by.installationOf(r, ref.Namespace, ref.Name)
@@ -71,7 +72,7 @@ func (s *Server) declared(r *http.Request, by caller) (any, error) {
 	return view.NewDeclared(inst, found.imports, found.exports), nil
 }
 
-// declaration reads a blueprint, unless that was done lately. Several who ask at once wait for the same answer.
+// declaration reads a blueprint, unless it is cached. Concurrent requests share one read.
 func (s *Server) declaration(ctx context.Context, inst *lsv1alpha1.Installation, m *offline.Manifests) (declaration, error) {
 	content, err := json.Marshal([]any{
 		inst.Namespace, inst.Labels[lsv1alpha1.EncompassedByLabel], inst.Spec, m.Contexts, m.Overwrites, m.Secrets, m.ConfigMaps,
@@ -89,14 +90,14 @@ func (s *Server) declaration(ctx context.Context, inst *lsv1alpha1.Installation,
 	found, err := s.shelf.known.Get(key, func() (declaration, int, error) { return s.readDeclaration(ctx, key, inst, m) })
 	var known *problem
 	if errors.As(err, &known) {
-		_, _ = s.shelf.unread.Get(keyFor(unreadFor), func() (string, int, error) { return known.Message, 0, nil }) // It is kept, and no error.
+		_, _ = s.shelf.unread.Get(keyFor(unreadFor), func() (string, int, error) { return known.Message, 0, nil }) // It is cached, and no error.
 	}
 	return found, err
 }
 
-var errNotTried = errors.New("nobody has tried to read it")
+var errNotTried = errors.New("not read yet")
 
-// readDeclaration reads a blueprint. It goes on if the first who asked has gone, for the others.
+// readDeclaration reads a blueprint. It continues when the first caller disconnects, for the others.
 func (s *Server) readDeclaration(
 	ctx context.Context, key lru.Key, inst *lsv1alpha1.Installation, m *offline.Manifests,
 ) (declaration, int, error) {

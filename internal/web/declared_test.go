@@ -21,7 +21,7 @@ func typeIn(shown view.Declared, name string) string {
 	return ""
 }
 
-// Types of values come from a registry, once for all who may read its credentials.
+// Types of values come from a registry, read once for everybody who may read its credentials.
 func TestTypesOfBlueprintsInRegistries(t *testing.T) {
 	cluster := testkit.Server(t)
 	namespace := cluster.Namespace(t)
@@ -45,7 +45,7 @@ func TestTypesOfBlueprintsInRegistries(t *testing.T) {
 	}
 }
 
-// A registry that is away is told of, without its password, and left in peace for a while.
+// An unreachable registry is reported, without its password, and not contacted again for a while.
 func TestTypesOfARegistryThatIsAway(t *testing.T) {
 	cluster := testkit.Server(t)
 	namespace := cluster.Namespace(t)

@@ -13,8 +13,8 @@ import (
 	"espalier.dev/internal/web/view"
 )
 
-// diff shows what the next job of an installation would change of the objects that blueprints make, in the whole tree, with the imports as
-// they are now. Everything is read with the caller's rights; what he may not read is what the message is about.
+// diff shows how the next job of an installation would change the objects that blueprints create, in the whole tree, with the current
+// imports. Everything is read with the caller's rights; the message names what they may not read.
 func (s *Server) diff(r *http.Request, by caller) (any, error) {
 	ref := refOf(r)
 	inst, err := by.installationOf(r, ref.Namespace, ref.Name)
@@ -32,12 +32,12 @@ func (s *Server) diff(r *http.Request, by caller) (any, error) {
 	}
 	shown := view.NewDiff(found)
 	if len(shown.Objects)+len(shown.Notes) == 0 {
-		shown.Message = "The next job would change none of the objects that the blueprint makes."
+		shown.Message = "The next job would change none of the objects of the blueprint."
 	}
 	return shown, nil
 }
 
-// whyNoDiff answers with a reason why nothing can be said.
+// whyNoDiff returns why no diff can be computed.
 func whyNoDiff(err error) (any, error) {
 	shown := view.Diff{Objects: []view.ObjectDiff{}, Notes: []string{}}
 	var unknown *preview.Unknown
@@ -56,10 +56,10 @@ func whyNoDiff(err error) (any, error) {
 	return shown, nil
 }
 
-// cluster reads what installations are rendered from, with the caller's rights.
+// cluster reads the sources of installations with the caller's rights.
 func (by caller) cluster() preview.Cluster { return preview.Cluster{Client: by.reader.client} }
 
-// unread turns an error about something that could not be read into one for the pages.
+// unread converts an error about an unreadable source into one for the pages.
 func unread(err error) error {
 	var failed *preview.ReadError
 	if !errors.As(err, &failed) {

@@ -17,7 +17,7 @@ import (
 	"espalier.dev/internal/web/view"
 )
 
-// grown is a blueprint that makes two deploy items of a size and a password, and a nested installation.
+// grown is a blueprint that creates two deploy items from a size and a password, and a nested installation.
 const grown = `apiVersion: landscaper.gardener.cloud/v1alpha1
 kind: Blueprint
 jsonSchemaVersion: "https://json-schema.org/draft/2019-09/schema"
@@ -49,7 +49,7 @@ const (
 	formerSecret  = "swordfish-of-yesterday"
 )
 
-// plant stores an installation that imports a secret, with one of its deploy items as a former job has left it and one that it has no more.
+// plant stores an installation that imports a secret, with one of its deploy items as an earlier job left it, and an obsolete one.
 func plant(t *testing.T, cluster *testkit.APIServer, namespace string) {
 	t.Helper()
 	item := func(name string) *lsv1alpha1.DeployItem {
@@ -129,7 +129,7 @@ func TestDiffsThatCannotBeMade(t *testing.T) {
 	}
 }
 
-// The configuration of a deploy item is shown without what it has from Secrets, and not at all to those who may not read these.
+// The configuration of a deploy item is shown without values from Secrets, and not at all to users who may not read these.
 func TestDeployItemsAreShownWithoutSecrets(t *testing.T) {
 	cluster := testkit.Server(t)
 	namespace := cluster.Namespace(t)
@@ -137,7 +137,9 @@ func TestDeployItemsAreShownWithoutSecrets(t *testing.T) {
 	item := testkit.DeployItem(namespace, "now").
 		Label(lsv1alpha1.ExecutionManagedByLabel, "shop").Label(lsv1alpha1.ExecutionManagedNameLabel, "now").Build()
 	item.Spec.Configuration = &runtime.RawExtension{Raw: []byte(`{"apiVersion":"example.org/v1","kind":"Sizes","size":"seven","login":"user:` +
-		plantedSecret + `"}`)}
+		plantedSecret + `","` + plantedSecret + `":"x"}`)}
+	item.Spec.Target = &lsv1alpha1.ObjectReference{Namespace: namespace, Name: plantedSecret}
+	item.Annotations = map[string]string{"example.org/target": plantedSecret}
 	testkit.Create(t, cluster, item)
 	s := serve(t, cluster, Options{Mode: Cluster, Hosts: []string{"127.0.0.1"}})
 	all := s.login(t, tokenFor(t, cluster, namespace, looking(), rule("get", "secrets")))
@@ -151,5 +153,59 @@ func TestDeployItemsAreShownWithoutSecrets(t *testing.T) {
 		if strings.Contains(answer.text, plantedSecret) || strings.Contains(answer.text, "seven") != c.shows {
 			t.Errorf("%s: %s %s", name, answer.Status, answer.text)
 		}
+	}
+}
+
+// A nested installation is made by a template, and a root by a person.
+func TestNestedInstallationsAreShownWithoutSecrets(t *testing.T) {
+	cluster := testkit.Server(t)
+	namespace := cluster.Namespace(t)
+	plant(t, cluster, namespace)
+	nested := testkit.Installation(namespace, "inner").Label(lsv1alpha1.EncompassedByLabel, "shop").Blueprint("{}").Context("mine").Build()
+	nested.Spec.ImportDataMappings = map[string]lsv1alpha1.AnyJSON{"password": {Raw: []byte(`"` + plantedSecret + `"`)}}
+	testkit.Create(t, cluster, nested)
+	s := serve(t, cluster, Options{Mode: Cluster, Hosts: []string{"127.0.0.1"}})
+	all := s.login(t, tokenFor(t, cluster, namespace, looking(), rule("get", "secrets")))
+	less := s.login(t, tokenFor(t, cluster, namespace, looking()))
+	for _, test := range []struct {
+		visitor *visitor
+		name    string
+		shown   string
+	}{{all, "inner", "context: mine"}, {less, "inner", `spec: \u003cmasked\u003e`}, {less, "shop", "secretRef:"}} {
+		answer := test.visitor.get("/api/v1/objects?kind=Installation&name=" + test.name + "&namespace=" + namespace)
+		if strings.Contains(answer.text, plantedSecret) || !strings.Contains(answer.text, test.shown) {
+			t.Errorf("%s: %s %s", test.name, answer.Status, answer.text)
+		}
+	}
+}
+
+// What one installation has exported may come from a Secret that another one imports.
+func TestRenderingShowsNoSecret(t *testing.T) {
+	cluster := testkit.Server(t)
+	namespace := cluster.Namespace(t)
+	plant(t, cluster, namespace)
+	importer := func(name, text string) *lsv1alpha1.Installation {
+		return testkit.Installation(namespace, name).Blueprint("imports: [{name: login, schema: {type: string}}]\n"+
+			"deployExecutions: [{name: d, type: GoTemplate, template: '"+text+"'}]\n").ImportData("login", "login").Build()
+	}
+	testkit.Create(t, cluster,
+		testkit.DataObject(namespace, "login", plantedSecret).Label(lsv1alpha1.DataObjectSourceLabel, "Inst.shop").Build(),
+		importer("good", `deployItems: [{name: web, type: example.org/web, config: {apiVersion: a/v1, kind: C, login: {{ .imports.login }}}}]`),
+		importer("bad", `{{ fail .imports.login }}`),
+	)
+	s := serve(t, cluster, Options{Mode: Cluster, Hosts: []string{"127.0.0.1"}})
+	all := s.login(t, tokenFor(t, cluster, namespace, looking(), rule("get", "secrets")))
+	less := s.login(t, tokenFor(t, cluster, namespace, looking()))
+	for _, test := range []struct {
+		visitor    *visitor
+		name, want string
+	}{{all, "good", `login: \u003cmasked\u003e`}, {all, "bad", "cannot be rendered"}, {less, "good", "cannot be distinguished"}} {
+		answer := test.visitor.post("/api/v1/render", trial{Namespace: namespace, Name: test.name})
+		if strings.Contains(answer.text, plantedSecret) || !strings.Contains(answer.text, test.want) {
+			t.Errorf("%s: %s %s", test.name, answer.Status, answer.text)
+		}
+	}
+	if answer := less.post("/api/v1/render", trial{namespace, "good", "login: mine"}); !strings.Contains(answer.text, "login: mine") {
+		t.Errorf("with a value of one's own: %s %s", answer.Status, answer.text)
 	}
 }

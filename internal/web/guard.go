@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// headers forbid the browser everything that the pages do not need.
+// headers deny the browser everything that the pages do not need.
 var headers = map[string]string{
 	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
@@ -32,7 +32,7 @@ func withHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// onlyOurHosts refuses requests under another name: a page of somebody else's could have its name lead here.
+// onlyOurHosts denies requests for other host names, because another site could let its name resolve to this server.
 func (s *Server) onlyOurHosts(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.isOurs(r.Host) {
@@ -41,7 +41,7 @@ func (s *Server) onlyOurHosts(next http.Handler) http.Handler {
 		}
 		message := "These pages are for this machine only: open them as localhost."
 		if s.options.Mode == Cluster {
-			message = "These pages are not served under this name. Whoever runs them can add it with --host."
+			message = "These pages are not served under this name. Add it with --host."
 		}
 		writeProblem(w, &problem{Status: http.StatusForbidden, Message: message})
 	})
@@ -57,13 +57,13 @@ func (s *Server) isOurs(host string) bool {
 	})
 }
 
-// onlyOwnPages refuses requests that a browser sends for pages of others, also those that change nothing: cookies of one port of a machine
-// are sent to all its ports.
+// onlyOwnPages denies requests that a browser sends for pages of other sites, even those that change nothing: cookies of one port of a
+// machine are sent to all its ports.
 func onlyOwnPages(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if from := r.Header.Get("Sec-Fetch-Site"); from != "" && from != "same-origin" && from != "none" {
 			writeProblem(w, &problem{
-				Status: http.StatusForbidden, Message: "This address is for the pages of the web UI itself; another site has asked for it.",
+				Status: http.StatusForbidden, Message: "This address is for the pages of the web UI only; another site requested it.",
 			})
 			return
 		}
@@ -71,8 +71,7 @@ func onlyOwnPages(next http.Handler) http.Handler {
 	})
 }
 
-// IsLoopback reports whether a host, with or without a port, means this machine and
-// cannot mean another.
+// IsLoopback reports whether a host, with or without a port, means this machine and cannot mean another.
 func IsLoopback(host string) bool {
 	host = hostName(host)
 	if ip := net.ParseIP(host); ip != nil {

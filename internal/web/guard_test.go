@@ -102,7 +102,7 @@ func TestIsLoopback(t *testing.T) {
 	}
 }
 
-func TestOtherHostsAreRefused(t *testing.T) {
+func TestOtherHostsAreRejected(t *testing.T) {
 	local := serve(t, testkit.Server(t), Options{}).local(t)
 	public := serve(t, testkit.Server(t), Options{Mode: Cluster, Hosts: []string{"ui.example"}})
 	for name, test := range map[string]struct {
@@ -132,7 +132,7 @@ func TestOtherHostsAreRefused(t *testing.T) {
 	}
 }
 
-func TestNobodyElseIsServed(t *testing.T) {
+func TestOtherMachinesAreNotServed(t *testing.T) {
 	server, err := New(Options{Config: testkit.Server(t).Config(), Mode: Local, Log: logr.Discard()})
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestNobodyElseIsServed(t *testing.T) {
 	}
 }
 
-// Neither a request that never ends nor an open stream keeps the server from stopping.
+// Neither an endless request nor an open stream keeps the server from stopping.
 func TestTheEndComesForAll(t *testing.T) {
 	s := serve(t, testkit.Server(t), Options{})
 	stream := s.local(t).follow("overview")
@@ -179,8 +179,8 @@ func TestAModeThatIsNone(t *testing.T) {
 	}
 }
 
-// Pages of others can neither read nor do anything, even with the cookie.
-func TestPagesOfOthersAreRefused(t *testing.T) {
+// Pages of other sites can neither read nor do anything, even with the cookie.
+func TestPagesOfOthersAreRejected(t *testing.T) {
 	v := serve(t, testkit.Server(t), Options{}).local(t)
 	for name, change := range map[string]func(*http.Request){
 		"another site":         func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
@@ -235,7 +235,7 @@ func TestAPlaceIsFreeAgainWhenAStreamEnds(t *testing.T) {
 	}
 	cancel()
 	response.Body.Close()
-	for { // The server notices when it does; until then it refuses.
+	for { // Until the server notices, it denies requests.
 		if last, err := direct.Do(v.request(http.MethodGet, "/api/v1/stream/overview", nil)); err != nil {
 			t.Fatal(err)
 		} else if last.Body.Close(); last.StatusCode == http.StatusOK {
@@ -244,7 +244,7 @@ func TestAPlaceIsFreeAgainWhenAStreamEnds(t *testing.T) {
 	}
 }
 
-// The fixture that the pages are tried with forbids the browser as much as the server does, so that nothing works there only.
+// The fixture for tests of the pages sets the same policy as the server, so that nothing works only there.
 func TestTheFixtureHasTheSamePolicy(t *testing.T) {
 	fixture, err := os.ReadFile("../../ui/browser/serve.mjs")
 	if err != nil {

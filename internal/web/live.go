@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/confidential"
 	"espalier.dev/internal/dial"
 	"espalier.dev/internal/live"
 	"espalier.dev/internal/masking"
@@ -21,8 +22,8 @@ import (
 	"espalier.dev/internal/web/view"
 )
 
-// clustersOf are the target clusters as a reader sees them: Targets, their Secrets and tokens of service accounts are read with his rights,
-// so that no client of his is ever another one's.
+// clustersOf returns the target clusters as a reader sees them: Targets, their Secrets and tokens of service accounts are read with the
+// reader's rights, so that readers never share clients.
 func (r *reader) clustersOf() *target.Clusters {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -34,7 +35,7 @@ func (r *reader) clustersOf() *target.Clusters {
 	return r.clusters
 }
 
-// leave closes the connections of a reader who has gone. He gets new ones if he comes back.
+// leave closes the connections of a reader who has left. They get new ones when they come back.
 func (r *reader) leave() {
 	r.mutex.Lock()
 	clusters := r.clusters
@@ -45,7 +46,7 @@ func (r *reader) leave() {
 	}
 }
 
-// endTasks ends what goes on for readers when the server stops.
+// endTasks ends background tasks of readers when the server stops.
 func (s *Server) endTasks() {
 	s.tasks.End()
 	s.mutex.Lock()
@@ -55,7 +56,7 @@ func (s *Server) endTasks() {
 	}
 }
 
-// deployItemOf reads the deploy item that a request is about, with the caller's rights.
+// deployItemOf reads the deploy item that a request names, with the caller's rights.
 func (by caller) deployItemOf(r *http.Request) (*lsv1alpha1.DeployItem, error) {
 	ref := refOf(r)
 	ref.Kind = "DeployItem"
@@ -70,10 +71,10 @@ func (by caller) deployItemOf(r *http.Request) (*lsv1alpha1.DeployItem, error) {
 	return item, nil
 }
 
-// maxLive is how many objects of a deploy item are shown. That is as many as are looked at.
+// maxLive is the maximum number of objects of a deploy item that are read and shown.
 const maxLive = 500
 
-// live shows what a deploy item has in its target cluster now.
+// live shows the objects of a deploy item in its target cluster now.
 func (s *Server) live(r *http.Request, by caller) (any, error) {
 	item, err := by.deployItemOf(r)
 	if err != nil {
@@ -83,17 +84,20 @@ func (s *Server) live(r *http.Request, by caller) (any, error) {
 	shown := view.Live{}
 	switch all := len(recorded.Objects); {
 	case all == 0 && recorded.Release == nil:
-		shown.Objects, shown.Message = view.NewLive(nil), "Its deployer has recorded no objects in a target cluster."
+		shown.Objects, shown.Message = view.NewLive(nil), "Its deployer recorded no objects in a target cluster."
 		return shown, nil
 	case all > maxLive:
 		recorded.Objects = recorded.Objects[:maxLive]
-		shown.Message = fmt.Sprintf("These are %d of %d objects. The others are not looked at.", maxLive, all)
+		shown.Message = fmt.Sprintf("Showing %d of %d objects. The others are not checked.", maxLive, all)
 	}
-	looked, err := live.Reader{Host: by.reader.client, Clusters: by.reader.clustersOf()}.Look(r.Context(), item, recorded)
+	reader := live.Reader{
+		Host: by.reader.client, Clusters: by.reader.clustersOf(), Secrets: confidential.Reader{Live: by.reader.client}.OfDeployItem,
+	}
+	looked, err := reader.Look(r.Context(), item, recorded)
 	if err != nil {
 		shown.Message = whyNotLooked(item, err)
 		if len(looked) > 0 {
-			shown.Message = "The objects are as its deployer has recorded them. " + shown.Message
+			shown.Message = "Objects as recorded by the deployer. " + shown.Message
 		}
 	}
 	if why, none := allUnreadable(looked); none {
@@ -114,7 +118,7 @@ func allUnreadable(objects []objecttree.DeployedObject) (why string, none bool) 
 	return why, len(objects) > 0
 }
 
-// whyNotLooked says why a target cluster cannot be looked at, without a value of the Target.
+// whyNotLooked says why a target cluster cannot be read, without quoting the Target.
 func whyNotLooked(item *lsv1alpha1.DeployItem, err error) string {
 	if item.Spec.Target == nil {
 		return "It names no target."
@@ -122,7 +126,7 @@ func whyNotLooked(item *lsv1alpha1.DeployItem, err error) string {
 	return whyNotRead(view.Ref{Kind: "Target", Namespace: item.Namespace, Name: item.Spec.Target.Name}, err)
 }
 
-// whyNotRead says why a Target or a GitopsCluster cannot be used by a reader.
+// whyNotRead says why a reader cannot use a Target or a GitopsCluster.
 func whyNotRead(ref view.Ref, err error) string {
 	var status apierrors.APIStatus
 	if !apierrors.IsForbidden(err) || !errors.As(err, &status) || status.Status().Details == nil {
@@ -134,6 +138,6 @@ func whyNotRead(ref view.Ref, err error) string {
 	refused := status.Status().Details
 	right := getRight(refused.Group, refused.Kind)
 	return fmt.Sprintf("You may not use %s %s: that needs the right to %s %s in namespace %s. To check: %s. "+
-		"Whoever manages the roles of this cluster can grant it.",
+		"Ask an administrator of this cluster to grant it.",
 		ref.Kind, ref.Name, right.Verb, right.Resource, ref.Namespace, right.Command(ref.Namespace))
 }

@@ -25,7 +25,7 @@ import (
 	"espalier.dev/internal/web/view"
 )
 
-// kubeconfigOf is the kubeconfig of a test's API server.
+// kubeconfigOf returns the kubeconfig of a test's API server.
 func kubeconfigOf(t *testing.T, cluster *testkit.APIServer) string {
 	t.Helper()
 	text, err := os.ReadFile(cluster.Kubeconfig())
@@ -35,7 +35,7 @@ func kubeconfigOf(t *testing.T, cluster *testkit.APIServer) string {
 	return string(text)
 }
 
-// deployed stores a deploy item that has recorded objects, and a Target that leads to the cluster itself by way of a Secret.
+// deployed stores a deploy item with recorded objects, and a Target that leads to the cluster itself through a Secret.
 func deployed(t *testing.T, cluster *testkit.APIServer, namespace string, objects ...string) {
 	t.Helper()
 	testkit.Create(t, cluster,
@@ -106,7 +106,7 @@ func TestLiveOfWhatCannotBeLookedAt(t *testing.T) {
 	}
 }
 
-// checkIn reads what an event says of a target; nil if nobody has looked at it.
+// checkIn returns what an event says about a target; nil if it was not checked.
 func checkIn(t *testing.T, e event, name string) *view.TargetCheck {
 	t.Helper()
 	var page view.Targets
@@ -144,7 +144,7 @@ func TestTargetsAreLookedAt(t *testing.T) {
 	if refused.Reachable || refused.Version != "" || refused.Expires != nil || !strings.Contains(refused.Error, "get secrets") {
 		t.Errorf("who may not read the Secret sees %+v", refused)
 	}
-	// A look counts for a while.
+	// A check counts for a while.
 	if due := s.readerNamed(t, looked).checks.due([]view.Ref{{Kind: "Target", Namespace: namespace, Name: "prod"}}, clock.now()); len(due) != 0 {
 		t.Errorf("%v is looked at again at once", due)
 	}
@@ -156,7 +156,7 @@ func TestTargetsAreLookedAt(t *testing.T) {
 	})
 }
 
-// A pipeline names a cluster, and who may read it and its Secret sees whether it answers. Others are told which right they lack.
+// A pipeline names a cluster, and readers who may read it and its Secret see whether it is reachable. Others see which right they lack.
 func TestGitopsClustersAreLookedAt(t *testing.T) {
 	cluster := testkit.Server(t)
 	namespace := cluster.Namespace(t)
@@ -185,7 +185,7 @@ func TestGitopsClustersAreLookedAt(t *testing.T) {
 	}
 }
 
-// readerNamed is the reader who has a result.
+// readerNamed returns the reader who has a result.
 func (s *site) readerNamed(t *testing.T, result *view.TargetCheck) *reader {
 	t.Helper()
 	s.mutex.Lock()
@@ -204,11 +204,11 @@ func (s *site) readerNamed(t *testing.T, result *view.TargetCheck) *reader {
 	return nil
 }
 
-// Soon is on the overview what the credentials of a target come to.
-func TestTheOverviewTellsOfCredentialsThatEnd(t *testing.T) {
+// The overview reports credentials of a target that expire soon.
+func TestTheOverviewShowsCredentialsThatExpire(t *testing.T) {
 	cluster := testkit.Server(t)
 	namespace := cluster.Namespace(t)
-	token := tokenFor(t, cluster, namespace) // It ends within the hour.
+	token := tokenFor(t, cluster, namespace) // It expires within the hour.
 	config := cluster.Config()
 	testkit.Create(t, cluster, testkit.Target(namespace, "short").Kubeconfig(fmt.Sprintf(
 		"{current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u, user: {token: %s}}], "+
@@ -222,7 +222,7 @@ func TestTheOverviewTellsOfCredentialsThatEnd(t *testing.T) {
 	}
 }
 
-// authorityOf is the certificate of the authority of a cluster, as kubeconfigs have it.
+// authorityOf returns the CA certificate of a cluster, as in kubeconfigs.
 func authorityOf(t *testing.T, cluster *testkit.APIServer) string {
 	t.Helper()
 	config := cluster.Config()
@@ -232,7 +232,7 @@ func authorityOf(t *testing.T, cluster *testkit.APIServer) string {
 	return base64.StdEncoding.EncodeToString(config.CAData)
 }
 
-// Readers of one class who have found out about the same credentials share an overview. The page of targets is each one's own.
+// Readers of one class who know of the same credentials share an overview. Each has a separate page of targets.
 func TestTheOverviewIsSharedByThoseWhoKnowTheSame(t *testing.T) {
 	soon, later := time.Now().Add(time.Hour), time.Now().Add(1000*24*time.Hour)
 	at := func(name string) view.Ref { return view.Ref{Kind: "Target", Namespace: "n", Name: name} }

@@ -24,8 +24,9 @@ import (
 	"espalier.dev/internal/web/view"
 )
 
-// liveObject shows one object of a deploy item as it is in the target cluster, beside what the deploy item wants it to be. The Target and
-// all that tells what is secret is read with the caller's rights. Without these nothing is shown, for nobody could tell what to mask.
+// liveObject shows one object of a deploy item as it is in the target cluster, beside its desired state. The Target and everything that
+// determines what is secret are read with the caller's rights. Without these rights nothing is shown, because it would be unknown what to
+// mask.
 func (s *Server) liveObject(r *http.Request, by caller) (any, error) {
 	item, err := by.deployItemOf(r)
 	if err != nil {
@@ -36,11 +37,11 @@ func (s *Server) liveObject(r *http.Request, by caller) (any, error) {
 		APIVersion: q.Get("objectVersion"), Kind: q.Get("objectKind"), Namespace: q.Get("objectNamespace"), Name: q.Get("objectName"),
 	}
 	if wanted.APIVersion == "" || wanted.Kind == "" || wanted.Name == "" {
-		return nil, invalid("Give objectVersion, objectKind and objectName of one object, and objectNamespace if it is in one.")
+		return nil, invalid("Specify objectVersion, objectKind and objectName of one object, and objectNamespace if it has one.")
 	}
 	secrets := confidential.Reader{Live: by.reader.client}.OfDeployItem(r.Context(), item)
 	if !secrets.Known() {
-		return nil, invalid("%s %s is not shown, since it may contain secrets that cannot be told from other values: %s.",
+		return nil, invalid("%s %s is not shown, because it may contain secrets that cannot be distinguished from other values: %s.",
 			wanted.Kind, wanted.Name, secrets.Text("x"))
 	}
 	reader := live.Reader{Host: by.reader.client, Clusters: by.reader.clustersOf()}
@@ -52,22 +53,23 @@ func (s *Server) liveObject(r *http.Request, by caller) (any, error) {
 	return liveYAML(found.Object, rendered, secrets)
 }
 
-// whyNotShown says why an object cannot be shown, without a value of the Target.
+// whyNotShown says why an object cannot be shown, without quoting the Target.
 func whyNotShown(item *lsv1alpha1.DeployItem, wanted objecttree.DeployedObject, err error) error {
 	var refused *live.ObjectError
 	switch {
 	case !errors.As(err, &refused):
 		return invalid("%s", whyNotLooked(item, err))
 	case refused.Gone:
-		return &problem{Status: http.StatusNotFound, Message: fmt.Sprintf("%s %s is not in the cluster any more. Look again at what is.",
+		return &problem{Status: http.StatusNotFound, Message: fmt.Sprintf("%s %s is no longer in the cluster. Refresh the list.",
 			wanted.Kind, wanted.Name)}
 	case refused.Strange:
 		return &problem{Status: http.StatusNotFound, Message: upper(refused.Error()) + ", so it is not shown here."}
 	}
-	return invalid("The Target does not let %s %s be read: %s.", wanted.Kind, wanted.Name, refused)
+	return invalid("The Target does not permit reading %s %s: %s.", wanted.Kind, wanted.Name, refused)
 }
 
-// renderedFor finds what a deploy item wants an object to be: in its configuration, or in what its chart makes if that is in there.
+// renderedFor returns the desired state of an object of a deploy item, from its configuration, or from its chart if the configuration
+// contains that.
 func (s *Server) renderedFor(ctx context.Context, item *lsv1alpha1.DeployItem, wanted objecttree.DeployedObject) map[string]any {
 	var config any
 	if item.Spec.Configuration == nil || json.Unmarshal(item.Spec.Configuration.Raw, &config) != nil {
@@ -86,7 +88,7 @@ func (s *Server) renderedFor(ctx context.Context, item *lsv1alpha1.DeployItem, w
 		Name: item.Name, Type: item.Spec.Type, Target: item.Spec.Target, Configuration: item.Spec.Configuration,
 	})
 	if err != nil {
-		return nil // The deployer tells of it.
+		return nil // The deployer reports it.
 	}
 	for _, object := range objects {
 		if is(object, wanted) {
@@ -118,13 +120,13 @@ func manifestIn(value any, wanted objecttree.DeployedObject) map[string]any {
 	return nil
 }
 
-// is reports whether a manifest is that of an object. One that names no namespace gets that of its Target or release.
+// is reports whether a manifest describes an object. A manifest without a namespace gets that of its Target or release.
 func is(manifest *unstructured.Unstructured, wanted objecttree.DeployedObject) bool {
 	return manifest.GetAPIVersion() == wanted.APIVersion && manifest.GetKind() == wanted.Kind && manifest.GetName() == wanted.Name &&
 		cmp.Or(manifest.GetNamespace(), wanted.Namespace) == wanted.Namespace
 }
 
-// liveYAML writes an object and what it should be. What stands now where a secret should stand is masked as well: it may be a former one.
+// liveYAML returns an object and its desired state. A live value in place of a secret is masked as well: it may be an earlier one.
 func liveYAML(found, rendered map[string]any, secrets *masking.Values) (view.LiveYAML, error) {
 	bare(found)
 	hidden := without(found, secrets)
@@ -148,7 +150,7 @@ func liveYAML(found, rendered map[string]any, secrets *masking.Values) (view.Liv
 	return shown, nil
 }
 
-// bare removes what nobody wants to read, and what holds all values once more.
+// bare removes noise, and annotations that repeat all values.
 func bare(object map[string]any) {
 	unstructured.RemoveNestedField(object, "metadata", "managedFields")
 	unstructured.RemoveNestedField(object, "metadata", "annotations", corev1.LastAppliedConfigAnnotation)

@@ -21,8 +21,8 @@ import (
 	"espalier.dev/internal/web/view"
 )
 
-// hung stores a deploy item with a ConfigMap and a Secret, made of the password that its installation imports. The ConfigMap still has the
-// former one.
+// hung stores a deploy item with a ConfigMap and a Secret, rendered from the password that its installation imports. The ConfigMap still
+// has the earlier password.
 func hung(t *testing.T, cluster *testkit.APIServer, namespace string) {
 	t.Helper()
 	plant(t, cluster, namespace)
@@ -99,9 +99,9 @@ func TestLiveObjectsThatAreNotShown(t *testing.T) {
 		status     int
 		want       string
 	}{
-		"gone":                    {all, "ConfigMap", "lost", http.StatusNotFound, "not in the cluster any more"},
-		"of others":               {all, "ConfigMap", "of-others", http.StatusNotFound, "no object of deploy item hung"},
-		"a Secret of the cluster": {all, "Secret", "login", http.StatusNotFound, "no object of deploy item hung"},
+		"gone":                    {all, "ConfigMap", "lost", http.StatusNotFound, "no longer in the cluster"},
+		"of others":               {all, "ConfigMap", "of-others", http.StatusNotFound, "not an object of deploy item hung"},
+		"a Secret of the cluster": {all, "Secret", "login", http.StatusNotFound, "not an object of deploy item hung"},
 		"no name":                 {all, "ConfigMap", "", http.StatusUnprocessableEntity, "objectName"},
 		"not known what to mask":  {noSecrets, "ConfigMap", "settings", http.StatusUnprocessableEntity, "may contain secrets"},
 		"no right to the item":    {nothing, "ConfigMap", "settings", http.StatusForbidden, "deployitems"},
@@ -115,7 +115,7 @@ func TestLiveObjectsThatAreNotShown(t *testing.T) {
 	}
 }
 
-// An object may be large; what is sent of it is not.
+// A large object is truncated before it is sent.
 func TestALargeLiveObjectIsCut(t *testing.T) {
 	shown, err := liveYAML(map[string]any{"kind": "ConfigMap", "data": map[string]any{"a": strings.Repeat("x", 2*maxValue)}}, nil, &masking.Values{})
 	if err != nil || !shown.Cut || len(shown.Live) > maxValue {
@@ -123,7 +123,7 @@ func TestALargeLiveObjectIsCut(t *testing.T) {
 	}
 }
 
-// Executions hold the configurations of their deploy items, also where these are stored compressed.
+// Executions contain the configurations of their deploy items, even where these are stored compressed.
 func TestExecutionsAreShownWithoutSecrets(t *testing.T) {
 	cluster := testkit.Server(t)
 	namespace := cluster.Namespace(t)

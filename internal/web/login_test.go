@@ -100,7 +100,7 @@ func TestLoginWithAToken(t *testing.T) {
 	if answer := v.get("/open?code=x"); answer.Header.Get("Location") != "/login" {
 		t.Errorf("%s", answer.Status)
 	}
-	// The token is in the memory of one process: with the same key, another one does not know it.
+	// The token is in the memory of one process: another process does not have it, even with the same key.
 	if answer := v.post("/api/v1/logout", struct{}{}); answer.StatusCode != http.StatusNoContent {
 		t.Errorf("%s", answer.Status)
 	}
@@ -109,7 +109,7 @@ func TestLoginWithAToken(t *testing.T) {
 	}
 }
 
-// A token that the cluster does not accept any more ends the session.
+// A token that the cluster no longer accepts ends the session.
 func TestASessionEndsWithItsToken(t *testing.T) {
 	cluster := testkit.Server(t)
 	namespace := cluster.Namespace(t)
@@ -124,12 +124,12 @@ func TestASessionEndsWithItsToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for v.get("/api/v1/me").StatusCode != http.StatusUnauthorized { // The API server remembers tokens for some seconds.
+	for v.get("/api/v1/me").StatusCode != http.StatusUnauthorized { // The API server caches tokens for some seconds.
 		clock.advance(tokenCheck)
 	}
 }
 
-// clock is one that tests set.
+// clock is set by tests.
 type clock struct{ at atomic.Int64 }
 
 func newClock() *clock {

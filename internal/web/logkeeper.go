@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	// maxLogLines is how many lines about a deploy item are kept and shown, maxLogItems about how many of them.
+	// maxLogLines is the number of lines kept and shown per deploy item, maxLogItems the number of deploy items with lines.
 	maxLogLines, maxLogItems = 200, 500
-	// maxLogText is how long a line may be.
+	// maxLogText is the maximum length of a line.
 	maxLogText = 2000
-	// logKind is the key under which controllers name the deploy item that a line is about.
+	// logKind is the key under which controllers log the deploy item that a line is about.
 	logKind = "DeployItem"
 )
 
@@ -29,7 +29,7 @@ const (
 type LogKeeper struct {
 	mutex sync.Mutex
 	items map[client.ObjectKey]*keptLines
-	// order counts lines, so that the items are known of which nobody has said anything for longest.
+	// order counts lines, to find the deploy item that has been silent for longest.
 	order uint64
 }
 
@@ -38,10 +38,10 @@ type keptLines struct {
 	last  uint64
 }
 
-// NewLogKeeper returns an empty one.
+// NewLogKeeper returns an empty LogKeeper.
 func NewLogKeeper() *LogKeeper { return &LogKeeper{items: map[client.ObjectKey]*keptLines{}} }
 
-// Beside returns a logger that does what the given one does, and has lines about deploy items kept.
+// Beside returns a logger that logs like the given one, and keeps lines about deploy items.
 func (k *LogKeeper) Beside(log logr.Logger) logr.Logger {
 	sink := log.GetSink()
 	if deep, ok := sink.(logr.CallDepthLogSink); ok {
@@ -80,7 +80,7 @@ func (k *LogKeeper) add(item client.ObjectKey, line view.LogLine) {
 	}
 }
 
-// forgetOne drops the item of which nobody has said anything for longest. The caller holds the lock.
+// forgetOne drops the deploy item that has been silent for longest. The caller holds the lock.
 func (k *LogKeeper) forgetOne() {
 	var oldest client.ObjectKey
 	last := k.order + 1
@@ -92,18 +92,18 @@ func (k *LogKeeper) forgetOne() {
 	delete(k.items, oldest)
 }
 
-// keepingSink is one of a logger with values. It knows which deploy item they name.
+// keepingSink is the sink of a logger with values. It knows which deploy item they name.
 type keepingSink struct {
 	logr.LogSink
 	keeper *LogKeeper
 	item   client.ObjectKey
-	// values are those that lines show beside their message.
+	// values are those that lines show after their message.
 	values string
 }
 
 var _ logr.CallDepthLogSink = (*keepingSink)(nil)
 
-// Init has nothing to do: the sink beside this one is in use already.
+// Init does nothing: the underlying sink is already initialised.
 func (s *keepingSink) Init(logr.RuntimeInfo) {}
 
 // Info logs a line, and keeps it if it is about a deploy item.
@@ -134,7 +134,7 @@ func (s *keepingSink) keep(level, message string, keysAndValues []any) {
 	s.keeper.add(with.item, view.LogLine{Time: &now, Level: level, Text: shortened(message + with.values)})
 }
 
-// with is the sink after values are added.
+// with returns a sink with additional values.
 func (s *keepingSink) with(keysAndValues []any) *keepingSink {
 	next := *s
 	for i := 0; i+1 < len(keysAndValues); i += 2 {
@@ -149,13 +149,13 @@ func (s *keepingSink) with(keysAndValues []any) *keepingSink {
 	return &next
 }
 
-// ofEveryLine are the keys that controller-runtime adds to all lines, which say nothing new about the item.
+// ofEveryLine are the keys that controller-runtime adds to all lines, which add nothing about the deploy item.
 var ofEveryLine = map[string]bool{
 	logKind: true, "namespace": true, "name": true, "kind": true, "controller": true, "controllerGroup": true, "controllerKind": true,
 	"reconcileID": true,
 }
 
-// namedBy is the object that a value of a log names, as klog.KObj and its JSON do.
+// namedBy returns the object that a logged value names, in the form of klog.KObj or its JSON.
 func namedBy(value any) client.ObjectKey {
 	text, err := json.Marshal(value)
 	var named struct{ Namespace, Name string }
@@ -202,7 +202,7 @@ func (s *keepingSink) WithName(name string) logr.LogSink {
 	return &next
 }
 
-// WithCallDepth returns a sink that names a caller further up.
+// WithCallDepth returns a sink that reports a caller further up.
 func (s *keepingSink) WithCallDepth(depth int) logr.LogSink {
 	next := *s
 	if deep, ok := s.LogSink.(logr.CallDepthLogSink); ok {

@@ -26,8 +26,8 @@ import (
 )
 
 const (
-	// controllersLabel is what the pods of the controllers carry, and controllersNamespace where they are looked for by readers who may not
-	// list pods everywhere.
+	// controllersLabel selects the pods of the controllers, and controllersNamespace is where they are searched for readers who may not list
+	// pods in all namespaces.
 	controllersLabel     = "app.kubernetes.io/name=espalier-controller"
 	controllersNamespace = "espalier-system"
 	// maxLogPods, logTail and maxLogBytes bound what is read, logPatience how long that takes.
@@ -37,7 +37,7 @@ const (
 	logPatience = 10 * time.Second
 )
 
-// logs shows what deployers have said about a deploy item, to those who may read the item.
+// logs shows what deployers have logged about a deploy item, to readers who may read the deploy item.
 func (s *Server) logs(r *http.Request, by caller) (any, error) {
 	item, err := by.deployItemOf(r)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Server) logs(r *http.Request, by caller) (any, error) {
 	if s.options.Logs != nil {
 		shown := view.Logs{Lines: s.options.Logs.Of(key)}
 		if len(shown.Lines) == 0 {
-			shown.Message = "The controllers have said nothing about it since they were started."
+			shown.Message = "The controllers have logged nothing about it since they started."
 		}
 		return shown, nil
 	}
@@ -69,7 +69,7 @@ func (by caller) podLogs(ctx context.Context, item client.ObjectKey) (view.Logs,
 		return shown, nil
 	}
 	if len(pods) == 0 {
-		shown.Message = "No pod here has the label " + controllersLabel + ", so the controllers run elsewhere. Look into their logs there."
+		shown.Message = "No pod here has the label " + controllersLabel + ", so the controllers run elsewhere. See their logs there."
 		return shown, nil
 	}
 	for i := range pods[:min(len(pods), maxLogPods)] {
@@ -82,7 +82,7 @@ func (by caller) podLogs(ctx context.Context, item client.ObjectKey) (view.Logs,
 	slices.SortStableFunc(shown.Lines, func(a, b view.LogLine) int { return timeIn(a).Compare(timeIn(b)) })
 	shown.Lines = shown.Lines[max(0, len(shown.Lines)-maxLogLines):]
 	if len(shown.Lines) == 0 && shown.Message == "" {
-		shown.Message = fmt.Sprintf("The last %d lines of each controller say nothing about it.", logTail)
+		shown.Message = fmt.Sprintf("The last %d log lines of each controller do not mention it.", logTail)
 	}
 	return shown, nil
 }
@@ -94,7 +94,7 @@ func timeIn(line view.LogLine) time.Time {
 	return *line.Time
 }
 
-// controllerPods are the pods of the controllers, in all namespaces or in that where they usually are.
+// controllerPods returns the pods of the controllers, from all namespaces or from their usual one.
 func controllerPods(ctx context.Context, core corev1client.PodsGetter) ([]corev1.Pod, error) {
 	options := metav1.ListOptions{LabelSelector: controllersLabel, Limit: maxLogPods}
 	pods, err := core.Pods("").List(ctx, options)
@@ -108,15 +108,15 @@ func controllerPods(ctx context.Context, core corev1client.PodsGetter) ([]corev1
 }
 
 func whyNoLogs(right rights.Right, namespace string, err error) string {
-	where := fmt.Sprintf("The logs are those of the pods with the label %s. ", controllersLabel)
+	where := fmt.Sprintf("Logs come from the pods with the label %s. ", controllersLabel)
 	if apierrors.IsForbidden(err) {
-		return where + fmt.Sprintf("You may not read them: that needs the right to %s %s in namespace %s. To check: %s. "+
-			"Whoever manages the roles of this cluster can grant it.", right.Verb, right.Resource, namespace, right.Command(namespace))
+		return where + fmt.Sprintf("You may not read them: this needs the right to %s %s in namespace %s. To check: %s. "+
+			"Ask an administrator of this cluster to grant it.", right.Verb, right.Resource, namespace, right.Command(namespace))
 	}
 	return where + fmt.Sprintf("They cannot be read now: %s.", masking.Words(err))
 }
 
-// linesAbout are the lines of a pod that name a deploy item.
+// linesAbout returns the lines of a pod that name a deploy item.
 func linesAbout(ctx context.Context, core corev1client.PodsGetter, pod *corev1.Pod, item client.ObjectKey) ([]view.LogLine, error) {
 	tail, limit := int64(logTail), int64(maxLogBytes)
 	options := &corev1.PodLogOptions{TailLines: &tail, LimitBytes: &limit}
@@ -138,7 +138,7 @@ func linesAbout(ctx context.Context, core corev1client.PodsGetter, pod *corev1.P
 	return lines, scanner.Err()
 }
 
-// logLineOf reads a line that a controller has logged, as JSON or for people; false if it is not about the item.
+// logLineOf parses a line of a controller, in JSON or console format; false if it is not about the deploy item.
 func logLineOf(text string, item client.ObjectKey) (view.LogLine, bool) {
 	start := strings.IndexByte(text, '{')
 	if start < 0 {
@@ -148,7 +148,7 @@ func logLineOf(text string, item client.ObjectKey) (view.LogLine, bool) {
 	if json.Unmarshal([]byte(text[start:]), &fields) != nil || namedBy(fields[logKind]) != item {
 		return view.LogLine{}, false
 	}
-	for i, part := range strings.Split(strings.TrimSpace(text[:start]), "\t") { // Lines for people begin with time, level and message.
+	for i, part := range strings.Split(strings.TrimSpace(text[:start]), "\t") { // Lines in console format start with time, level and message.
 		switch {
 		case i == 0 && part != "":
 			fields["time"] = part
@@ -161,7 +161,7 @@ func logLineOf(text string, item client.ObjectKey) (view.LogLine, bool) {
 	return lineOf(fields), true
 }
 
-// lineOf is what the fields of a line say.
+// lineOf converts the fields of a JSON line.
 func lineOf(fields map[string]any) view.LogLine {
 	said := func(key string) string {
 		text, _ := fields[key].(string)

@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	// renewEarly is how long before its end a token is replaced. One that lives shortly is replaced after two thirds of its life.
+	// renewEarly is how long before its expiry a token is replaced. A short-lived one is replaced after two thirds of its lifetime.
 	renewEarly = 3 * time.Minute
-	// renewAgain is when a provider that did not answer is asked again.
+	// renewAgain is the delay before a retry if the provider did not answer.
 	renewAgain = 10 * time.Second
-	// renewLimit bounds a renewal, which goes on if whoever asked for something goes away: the provider may take each secret once.
+	// renewLimit bounds a renewal, which continues if the caller disconnects: the provider may accept each secret only once.
 	renewLimit = 15 * time.Second
 )
 
@@ -38,7 +38,7 @@ func newProvider(options Options) (*oidc.Provider, error) {
 	return oidc.New(chosen)
 }
 
-// runProvider finds out how the identity provider is spoken to, while everything else works already.
+// runProvider discovers the identity provider while everything else already works.
 func (s *Server) runProvider(ctx context.Context) {
 	if s.provider != nil {
 		s.provider.Run(ctx)
@@ -53,10 +53,10 @@ func (s *Server) registerOIDC(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+oidc.CallbackPath, s.finishOIDC)
 }
 
-// ways are how people log in.
+// ways are the ways to log in.
 type ways struct {
 	LoginWith []string `json:"loginWith"`
-	// OIDCName is what the button for the identity provider says.
+	// OIDCName is the label of the button for the identity provider.
 	OIDCName string `json:"oidcName"`
 }
 
@@ -70,18 +70,18 @@ func (s *Server) ways() ways {
 	return ways{LoginWith: []string{"token", "oidc"}, OIDCName: s.provider.Name()}
 }
 
-// aboutProvider is what people who want to log in should know of the identity provider.
+// aboutProvider returns what users who want to log in should know about the identity provider.
 func (s *Server) aboutProvider() string {
 	if s.provider == nil {
 		return ""
 	}
 	if s.provider.Problem() != nil {
-		return " The identity provider does not answer at this moment: log in with a token, or try again later."
+		return " The identity provider does not answer: log in with a token, or retry later."
 	}
 	return " Or use the identity provider."
 }
 
-// beginOIDC leads the browser to the identity provider.
+// beginOIDC redirects the browser to the identity provider.
 func (s *Server) beginOIDC(w http.ResponseWriter, r *http.Request) {
 	address, err := s.provider.Begin(w, r, r.URL.Query().Get("return"))
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Server) beginOIDC(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, address, http.StatusSeeOther)
 }
 
-// finishOIDC begins the session of somebody whom the identity provider sends back.
+// finishOIDC starts the session of a user whom the identity provider sends back.
 func (s *Server) finishOIDC(w http.ResponseWriter, r *http.Request) {
 	back, err := s.logInWithProvider(w, r)
 	if err != nil {
@@ -122,40 +122,40 @@ func (s *Server) logInWithProvider(w http.ResponseWriter, r *http.Request) (back
 	return back, nil
 }
 
-// notTrusted is for tokens that are good, but not for this API server.
+// notTrusted is the error for tokens that are valid, but not accepted by this API server.
 func (s *Server) notTrusted() error {
 	return &problem{Status: http.StatusForbidden, Message: fmt.Sprintf(
-		"The identity provider has let you in, but the API server does not accept its tokens. Whoever runs the cluster has to let it trust "+
-			"them: by an AuthenticationConfiguration (--authentication-config) with the issuer URL %q and the audience %q, or by "+
-			"--oidc-issuer-url=%[1]s and --oidc-client-id=%[2]s; and, if a private authority vouches for the provider, with its certificate. "+
-			"Its log says what it does not like about a token.", s.provider.Issuer(), s.provider.Audience())}
+		"The identity provider accepted your login, but the API server rejects its tokens. An administrator must let it trust "+
+			"them: with an AuthenticationConfiguration (--authentication-config) with the issuer URL %q and the audience %q, or by "+
+			"--oidc-issuer-url=%[1]s and --oidc-client-id=%[2]s; and, if the provider has a certificate of a private authority, with that of the authority. "+
+			"Its log says why it rejects a token.", s.provider.Issuer(), s.provider.Audience())}
 }
 
-// refusedPage is shown in place of a page of ours, in a browser that has no session.
+// refusedPage is shown instead of one of our pages, in a browser without a session.
 var refusedPage = template.Must(template.New("refused").Parse(`<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Login · Espalier</title></head>
 <body><main><h1>You are not logged in</h1><p>{{.}}</p><p><a href="/login">Back to the login</a></p></main></body></html>
 `))
 
 func (s *Server) refuseOIDC(w http.ResponseWriter, err error) {
-	status, message := http.StatusBadGateway, "The identity provider does not answer, or not as it should. Try again later, or log in with a token."
+	status, message := http.StatusBadGateway, "The identity provider does not answer correctly. Retry later, or log in with a token."
 	var known *problem
 	var refused *oidc.Refusal
 	switch {
 	case errors.As(err, &known):
 		status, message = known.Status, known.Message
 	case errors.As(err, &refused):
-		status, message = http.StatusForbidden, "The login has not worked: "+refused.Why+". Begin it again."
+		status, message = http.StatusForbidden, "Login failed: "+refused.Why+". Start again."
 	case errors.Is(err, oidc.ErrAway):
 		status = http.StatusServiceUnavailable
 	}
-	s.options.Log.Info("A login with the identity provider has failed", "status", status, "reason", err.Error())
+	s.options.Log.Info("A login with the identity provider failed", "status", status, "reason", err.Error())
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_ = refusedPage.Execute(w, message) // The visitor has gone.
+	_ = refusedPage.Execute(w, message) // The client has disconnected.
 }
 
-// renewalOf says when the next token is to be fetched.
+// renewalOf returns when to fetch the next token, and with what.
 func (s *Server) renewalOf(tokens oidc.Tokens) session.Renewal {
 	if tokens.Refresh == "" {
 		return session.Renewal{}
@@ -164,8 +164,8 @@ func (s *Server) renewalOf(tokens oidc.Tokens) session.Renewal {
 	return session.Renewal{Secret: tokens.Refresh, Subject: tokens.Subject, Due: tokens.Expires.Add(-early)}
 }
 
-// renewed returns a session with a token that has some time left, if the provider gives another one. If not, the session goes on with what
-// it has, as long as the API server accepts that.
+// renewed returns a session with a token that does not expire soon, if the provider issues another one. Otherwise the session keeps its
+// token, as long as the API server accepts it.
 func (s *Server) renewed(ctx context.Context, of *session.Session) (*session.Session, error) {
 	current, err := s.keeper.Current(of)
 	if err != nil || s.provider == nil || !current.Renewal.IsDue(s.options.Now()) {
@@ -183,13 +183,13 @@ func (s *Server) renew(ctx context.Context, of *session.Session) error {
 	defer cancel()
 	current, err := s.keeper.Current(of)
 	if err != nil || !current.Renewal.IsDue(s.options.Now()) {
-		return err // Somebody else has done it just before.
+		return err // Another request has just done it.
 	}
 	next, err := s.provider.Renew(ctx, oidc.Tokens{Subject: current.Renewal.Subject, Refresh: current.Renewal.Secret})
 	if err == nil {
 		return s.adopt(ctx, current, next)
 	}
-	s.options.Log.Info("The identity provider has not given the next token of a session", "user", current.User.Name, "reason", err.Error())
+	s.options.Log.Info("The identity provider did not renew the token of a session", "user", current.User.Name, "reason", err.Error())
 	current.Renewal.Due = s.options.Now().Add(renewAgain)
 	if errors.As(err, new(*oidc.Refusal)) {
 		current.Renewal = session.Renewal{}
@@ -198,8 +198,8 @@ func (s *Server) renew(ctx context.Context, of *session.Session) error {
 	return nil
 }
 
-// adopt goes on with the next token. Who somebody is may have changed, so the API server is asked anew; if it does not answer, the groups
-// of before count until it sees the token.
+// adopt switches the session to the next token. The user's identity may have changed, so the API server is asked again; if it does not
+// answer, the previous groups apply until it sees the token.
 func (s *Server) adopt(ctx context.Context, current *session.Session, next oidc.Tokens) error {
 	user, err := s.whoHas(ctx, next.ID)
 	if errors.Is(err, errBadToken) {

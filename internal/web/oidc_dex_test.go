@@ -20,9 +20,9 @@ import (
 	"espalier.dev/internal/web/session"
 )
 
-// A provider that others have written, and an API server that trusts it: login, renewal and logout.
+// Login, renewal and logout with a third-party provider and an API server that trusts it.
 func TestLoginWithDex(t *testing.T) {
-	h := &house{clock: newClock()}
+	h := &providerFixture{clock: newClock()}
 	listener := anywhere(t)
 	dex := externals.Dex(t, externals.DexClient{
 		ID: issuer.ClientID, Name: "Espalier", Secret: issuer.ClientSecret,
@@ -36,7 +36,7 @@ func TestLoginWithDex(t *testing.T) {
 	var tokens []string
 	p := h.openAt(t, listener, options, func() []string { return tokens })
 	var b *surfer
-	for { // The API server asks the provider for its keys beside its other work.
+	for { // The API server fetches the keys of the provider in the background.
 		b = p.surfer(t)
 		last := b.begin("/pipelines/a/b")
 		for last.StatusCode == http.StatusSeeOther || last.StatusCode == http.StatusFound {
@@ -81,7 +81,7 @@ func TestLoginWithDex(t *testing.T) {
 	}
 }
 
-// session is what the server knows of the browser's.
+// session returns the server's session of this browser.
 func (b *surfer) session() *session.Session {
 	b.t.Helper()
 	home, err := url.Parse(b.at.url)

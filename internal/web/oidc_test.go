@@ -38,24 +38,24 @@ import (
 	"espalier.dev/internal/web/view"
 )
 
-// house is an API server that trusts a provider.
-type house struct {
+// providerFixture is an API server that trusts a provider.
+type providerFixture struct {
 	cluster *testkit.APIServer
 	issuer  *issuer.Issuer
 	clock   *clock
 }
 
-// newHouse returns when the API server accepts the tokens of the provider.
-func newHouse(t *testing.T) *house {
+// newProviderFixture returns once the API server accepts the tokens of the provider.
+func newProviderFixture(t *testing.T) *providerFixture {
 	t.Helper()
-	h := &house{clock: newClock()}
+	h := &providerFixture{clock: newClock()}
 	h.issuer = issuer.New(t, h.clock.now, jo())
 	h.cluster = testkit.NewServer(t, testkit.ProjectCRDs(), testkit.Authentication(issuer.Trust(t, h.issuer.URL, h.issuer.CA)))
 	set, err := kubernetes.NewForConfig(h.cluster.Config())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for { // It asks the provider for its keys beside its other work, and tells nobody when it has them.
+	for { // It fetches the provider's keys in the background, without any signal when it has them.
 		review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: h.issuer.Token(t)}}
 		review, err := set.AuthenticationV1().TokenReviews().Create(t.Context(), review, metav1.CreateOptions{})
 		if err != nil {
@@ -67,12 +67,12 @@ func newHouse(t *testing.T) *house {
 	}
 }
 
-// jo is who is logged in at the provider.
+// jo is the user logged in at the provider.
 func jo() map[string]any {
 	return map[string]any{"sub": "1", "email": "jo@example.com", "email_verified": true, "groups": []string{"growers"}}
 }
 
-// place is a server in cluster mode that is reached by https, with its log.
+// place is a server in cluster mode that is reached by HTTPS, with its log.
 type place struct {
 	*Server
 	url    string
@@ -80,7 +80,7 @@ type place struct {
 	log    *diary
 }
 
-// diary is a log that is written and read at the same time.
+// diary is a log with concurrent writes and reads.
 type diary struct {
 	mutex sync.Mutex
 	text  bytes.Buffer
@@ -102,8 +102,8 @@ func optionsFor(of *issuer.Issuer) *oidc.Options {
 	return &oidc.Options{Issuer: of.URL, ClientID: issuer.ClientID, ClientSecret: issuer.ClientSecret, CA: of.CA, Name: "Example SSO"}
 }
 
-// open serves until the test ends, and then looks for secrets in the log.
-func (h *house) open(t *testing.T, of *issuer.Issuer) *place {
+// open serves until the test ends, and then searches the log for secrets.
+func (h *providerFixture) open(t *testing.T, of *issuer.Issuer) *place {
 	t.Helper()
 	return h.openAt(t, anywhere(t), optionsFor(of), of.Tokens)
 }
@@ -117,7 +117,7 @@ func anywhere(t *testing.T) net.Listener {
 	return listener
 }
 
-func (h *house) openAt(t *testing.T, plain net.Listener, options *oidc.Options, tokens func() []string) *place {
+func (h *providerFixture) openAt(t *testing.T, plain net.Listener, options *oidc.Options, tokens func() []string) *place {
 	t.Helper()
 	p := &place{log: &diary{}}
 	server, err := New(Options{
@@ -146,7 +146,7 @@ func (h *house) openAt(t *testing.T, plain net.Listener, options *oidc.Options, 
 	return p
 }
 
-// searchLog is for what must not stand there, whatever has happened.
+// searchLog fails if the log contains a secret.
 func (p *place) searchLog(t *testing.T, secrets []string) {
 	t.Helper()
 	text := p.log.String()
@@ -172,7 +172,7 @@ func trusting(t *testing.T, lent *httptest.Server, authority []byte) *http.Clien
 	}
 }
 
-// surfer is a browser that follows redirects one by one. Cookies for https get to https only.
+// surfer is a browser that follows redirects one by one. It sends secure cookies by HTTPS only.
 type surfer struct {
 	t      *testing.T
 	at     *place
@@ -227,7 +227,7 @@ func (b *surfer) post(path string, content any) answered {
 	return b.do(request)
 }
 
-// begin asks for a login, once the server knows the provider, and returns the way to that.
+// begin starts a login, once the server has discovered the provider, and returns the redirect to it.
 func (b *surfer) begin(back string) answered {
 	b.t.Helper()
 	for {
@@ -237,7 +237,7 @@ func (b *surfer) begin(back string) answered {
 	}
 }
 
-// callback goes to the provider, and returns the address that it leads back to.
+// callback visits the provider, and returns the address that it redirects to.
 func (b *surfer) callback(back string) string {
 	b.t.Helper()
 	begun := b.begin(back)
@@ -264,7 +264,7 @@ func (b *surfer) isIn() bool {
 	return b.get("/api/v1/me").StatusCode == http.StatusOK
 }
 
-// refused says that a login has failed for a reason, and that nobody is logged in by it.
+// refused checks that a login has failed for a reason, and has opened no session.
 func (b *surfer) refused(answer answered, status int, why string) {
 	b.t.Helper()
 	if answer.StatusCode != status || !strings.Contains(answer.text, why) || !strings.Contains(answer.text, `href="/login"`) {
@@ -276,8 +276,8 @@ func (b *surfer) refused(answer answered, status int, why string) {
 }
 
 func TestOIDC(t *testing.T) {
-	h := newHouse(t)
-	for name, test := range map[string]func(*testing.T, *house){
+	h := newProviderFixture(t)
+	for name, test := range map[string]func(*testing.T, *providerFixture){
 		"login": loginWithProvider, "without rights": loginWithoutRights, "logout": logoutAfterProvider, "states": foreignStates,
 		"replays": replays, "lies": providerLies, "refusals of the provider": providerRefuses, "down at the start": providerDown,
 		"not trusted": providerNotTrusted, "return": returnPaths, "other hosts": foreignHosts,
@@ -291,7 +291,7 @@ func TestOIDC(t *testing.T) {
 	}
 }
 
-func loginWithProvider(t *testing.T, h *house) {
+func loginWithProvider(t *testing.T, h *providerFixture) {
 	p := h.open(t, h.issuer)
 	b := p.surfer(t)
 	asked := b.get("/api/v1/me")
@@ -329,7 +329,7 @@ func loginWithProvider(t *testing.T, h *house) {
 	}
 }
 
-// firstOverview is what the first page shows.
+// firstOverview returns the document of the first page.
 func (b *surfer) firstOverview() view.Overview {
 	b.t.Helper()
 	request, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, b.at.url+"/api/v1/stream/overview", nil)
@@ -349,9 +349,9 @@ func (b *surfer) firstOverview() view.Overview {
 	return document
 }
 
-// Somebody whom the provider knows, but to whom nobody in the cluster has given rights, is told what is missing. With rights he sees and
-// does things under his own name.
-func loginWithoutRights(t *testing.T, h *house) {
+// A user whom the provider knows, but who has no rights in the cluster, sees what is missing. With rights, users see and do things under
+// their own names.
+func loginWithoutRights(t *testing.T, h *providerFixture) {
 	namespace := h.cluster.Namespace(t)
 	shop := testkit.Installation(namespace, "shop").Build()
 	testkit.Create(t, h.cluster, shop)
@@ -366,18 +366,18 @@ func loginWithoutRights(t *testing.T, h *house) {
 		t.Errorf("without rights: %s %s", answer.Status, answer.text)
 	}
 	allow(t, h.cluster, namespace, "oidc:growers")
-	h.clock.advance(time.Minute) // What is known of rights counts for a while.
+	h.clock.advance(time.Minute) // Known rights are cached for a while.
 	if full := b.firstOverview(); len(full.Installations) != 1 {
 		t.Errorf("with rights: %+v", full)
 	}
-	for b.post("/api/v1/actions", wanted).StatusCode == http.StatusForbidden { // The API server learns of roles a little later.
+	for b.post("/api/v1/actions", wanted).StatusCode == http.StatusForbidden { // The API server learns of roles with a delay.
 	}
 	if err := h.cluster.Client().Get(t.Context(), client.ObjectKeyFromObject(shop), shop); err != nil || len(shop.Annotations) == 0 {
 		t.Errorf("the wish has not arrived: %v %v", shop.Annotations, err)
 	}
 }
 
-// allow gives a group all rights to installations of a namespace.
+// allow grants a group all rights to installations of a namespace.
 func allow(t *testing.T, cluster *testkit.APIServer, namespace, group string) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: "growers"}
@@ -389,7 +389,7 @@ func allow(t *testing.T, cluster *testkit.APIServer, namespace, group string) {
 		})
 }
 
-func logoutAfterProvider(t *testing.T, h *house) {
+func logoutAfterProvider(t *testing.T, h *providerFixture) {
 	b := h.open(t, h.issuer).surfer(t)
 	b.login("/")
 	if !b.isIn() {
@@ -400,10 +400,10 @@ func logoutAfterProvider(t *testing.T, h *house) {
 	}
 }
 
-// A login counts only in the browser that has begun it, and only for ten minutes.
-func foreignStates(t *testing.T, h *house) {
+// A login is valid only in the browser that started it, and only for ten minutes.
+func foreignStates(t *testing.T, h *providerFixture) {
 	p := h.open(t, h.issuer)
-	const why = "has not begun this login"
+	const why = "did not start this login"
 	b := p.surfer(t)
 	address := b.callback("/")
 	other := p.surfer(t)
@@ -431,7 +431,7 @@ func foreignStates(t *testing.T, h *house) {
 	b.refused(b.get(address), http.StatusForbidden, why)
 }
 
-func replays(t *testing.T, h *house) {
+func replays(t *testing.T, h *providerFixture) {
 	p := h.open(t, h.issuer)
 	b := p.surfer(t)
 	address := b.callback("/")
@@ -444,9 +444,9 @@ func replays(t *testing.T, h *house) {
 	if b.get(address); !b.isIn() {
 		t.Fatal("nobody is logged in")
 	}
-	// He has the address and the cookie, but the login has ended.
-	thief.refused(thief.get(address), http.StatusForbidden, "has ended it before")
-	// He has the code, in a login of his own, of which the provider does not know it, and has taken it already.
+	// The attacker has the address and the cookie, but the login has ended.
+	thief.refused(thief.get(address), http.StatusForbidden, "has already finished it")
+	// The attacker has the code, in a different login, for which the provider did not issue it; besides, it is already used.
 	parsed, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
@@ -458,7 +458,7 @@ func replays(t *testing.T, h *house) {
 	query := own.Query()
 	query.Set("code", parsed.Query().Get("code"))
 	thief.refused(thief.get(oidc.CallbackPath+"?"+query.Encode()), http.StatusForbidden, "invalid_grant")
-	// The same with a code that nobody has used: it needs the verifier of its own login.
+	// The same with an unused code: it needs the verifier of its own login.
 	fresh, err := url.Parse(p.surfer(t).callback("/"))
 	if err != nil {
 		t.Fatal(err)
@@ -479,7 +479,7 @@ func cookiesFor(sent []*http.Cookie) []*http.Cookie {
 	return kept
 }
 
-func providerLies(t *testing.T, h *house) {
+func providerLies(t *testing.T, h *providerFixture) {
 	claim := func(name string, value any) issuer.Lies {
 		return issuer.Lies{Claims: func(claims map[string]any) { claims[name] = value }}
 	}
@@ -497,8 +497,8 @@ func providerLies(t *testing.T, h *house) {
 		"expired":   {claim("exp", h.clock.now().Add(-time.Hour).Unix()), "expired"},
 		"signature": {issuer.Lies{Token: func(token string) string { return token[:len(token)-8] + "AAAAAAAA" }}, "signature"},
 		"nothing":   {issuer.Lies{Token: func(string) string { return "" }}, "no ID token"},
-		"nonsense":  {issuer.Lies{Token: func(string) string { return "nonsense" }}, "not good"},
-		"unsigned":  {issuer.Lies{Token: unsigned}, "not good"},
+		"nonsense":  {issuer.Lies{Token: func(string) string { return "nonsense" }}, "is invalid"},
+		"unsigned":  {issuer.Lies{Token: unsigned}, "is invalid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := h.open(t, h.issuer).surfer(t)
@@ -508,14 +508,14 @@ func providerLies(t *testing.T, h *house) {
 	}
 }
 
-// unsigned says that a token needs no signature.
+// unsigned declares that a token needs no signature.
 func unsigned(token string) string {
 	return "eyJhbGciOiJub25lIn0." + strings.Split(token, ".")[1] + "."
 }
 
-func providerRefuses(t *testing.T, h *house) {
+func providerRefuses(t *testing.T, h *providerFixture) {
 	b := h.open(t, h.issuer).surfer(t)
-	for denial, why := range map[string]string{"access_denied": "(access_denied)", "<b>Call 555</b>": "has refused the login."} {
+	for denial, why := range map[string]string{"access_denied": "(access_denied)", "<b>Call 555</b>": "rejected the login."} {
 		h.issuer.Lie(issuer.Lies{Denies: denial})
 		answer := b.login("/")
 		b.refused(answer, http.StatusForbidden, why)
@@ -526,14 +526,14 @@ func providerRefuses(t *testing.T, h *house) {
 	h.issuer.Lie(issuer.Lies{})
 	address := b.callback("/")
 	h.issuer.Lie(issuer.Lies{Answer: func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "on fire", http.StatusInternalServerError) }})
-	b.refused(b.get(address), http.StatusBadGateway, "does not answer, or not as it should")
+	b.refused(b.get(address), http.StatusBadGateway, "does not answer correctly")
 	if log := b.at.log.String(); !strings.Contains(log, "status 500") || strings.Contains(log, "on fire") {
 		t.Errorf("the log says %s", log)
 	}
 }
 
-// A provider that is down keeps nobody from using the rest, and counts as soon as it is up.
-func providerDown(t *testing.T, h *house) {
+// While a provider is down, everything else works; the provider is used as soon as it is up.
+func providerDown(t *testing.T, h *providerFixture) {
 	late := issuer.New(t, h.clock.now, jo())
 	late.Down()
 	b := h.open(t, late).surfer(t)
@@ -557,8 +557,8 @@ func providerDown(t *testing.T, h *house) {
 	}
 }
 
-// A token that is good, but that the API server does not accept, lets nobody in; the message says what is missing.
-func providerNotTrusted(t *testing.T, h *house) {
+// A valid token that the API server does not accept opens no session; the message says what is missing.
+func providerNotTrusted(t *testing.T, h *providerFixture) {
 	other := issuer.New(t, h.clock.now, jo())
 	b := h.open(t, other).surfer(t)
 	answer := b.login("/")
@@ -570,8 +570,8 @@ func providerNotTrusted(t *testing.T, h *house) {
 	}
 }
 
-// Whatever a link to the login says, it ends at one of our own pages.
-func returnPaths(t *testing.T, h *house) {
+// Whatever a login link says, the login ends at one of our own pages.
+func returnPaths(t *testing.T, h *providerFixture) {
 	b := h.open(t, h.issuer).surfer(t)
 	for given, want := range map[string]string{
 		"": "/", "/pipelines/a/b": "/pipelines/a/b", "https://evil.example": "/", "//evil.example": "/", `/\evil.example`: "/",
@@ -583,7 +583,7 @@ func returnPaths(t *testing.T, h *house) {
 	}
 }
 
-func foreignHosts(t *testing.T, h *house) {
+func foreignHosts(t *testing.T, h *providerFixture) {
 	b := h.open(t, h.issuer).surfer(t)
 	b.begin("/")
 	for _, path := range []string{"/auth/oidc/login", oidc.CallbackPath} {
@@ -598,8 +598,8 @@ func foreignHosts(t *testing.T, h *house) {
 	}
 }
 
-// Before the token expires the next one takes its place, with what the provider now knows of its owner.
-func renewal(t *testing.T, h *house) {
+// Before the token expires, the next one replaces it, with the current claims about its owner.
+func renewal(t *testing.T, h *providerFixture) {
 	b := h.open(t, h.issuer).surfer(t)
 	b.login("/")
 	before := h.issuer.Renewed()
@@ -620,8 +620,8 @@ func renewal(t *testing.T, h *house) {
 	}
 }
 
-// The provider takes each refresh token once, so requests at the same time share one renewal.
-func renewalAtOnce(t *testing.T, h *house) {
+// The provider accepts each refresh token once, so concurrent requests share one renewal.
+func renewalAtOnce(t *testing.T, h *providerFixture) {
 	b := h.open(t, h.issuer).surfer(t)
 	b.login("/")
 	before := h.issuer.Renewed()
@@ -643,14 +643,14 @@ func renewalAtOnce(t *testing.T, h *house) {
 	}
 }
 
-// A provider that is away or refuses costs nobody the session that he has.
-func renewalFails(t *testing.T, h *house) {
+// A provider that is unreachable or denies a renewal ends no session.
+func renewalFails(t *testing.T, h *providerFixture) {
 	b := h.open(t, h.issuer).surfer(t)
 	b.login("/")
 	before := h.issuer.Renewed()
 	h.clock.advance(58 * time.Minute)
 	h.issuer.Down()
-	if !b.isIn() || h.issuer.Renewed() != before || !strings.Contains(b.at.log.String(), "has not given the next token") {
+	if !b.isIn() || h.issuer.Renewed() != before || !strings.Contains(b.at.log.String(), "did not renew the token") {
 		t.Error("the provider is away")
 	}
 	h.issuer.Up(t)
@@ -671,21 +671,21 @@ func renewalFails(t *testing.T, h *house) {
 	}
 }
 
-// A next token about somebody else is not taken.
-func renewalOfAnother(t *testing.T, h *house) {
+// A next token for another user is rejected.
+func renewalOfAnother(t *testing.T, h *providerFixture) {
 	b := h.open(t, h.issuer).surfer(t)
 	b.login("/")
 	h.issuer.Lie(issuer.Lies{Claims: func(claims map[string]any) { claims["sub"], claims["email"] = "2", "eve@example.com" }})
 	h.clock.advance(58 * time.Minute)
 	var who me
 	b.get("/api/v1/me").into(t, &who)
-	if who.User != "oidc:jo@example.com" || !strings.Contains(b.at.log.String(), "about somebody else") {
+	if who.User != "oidc:jo@example.com" || !strings.Contains(b.at.log.String(), "belongs to another user") {
 		t.Errorf("%+v\n%s", who, b.at.log)
 	}
 }
 
 // A next token that the API server does not accept ends the session.
-func renewalNotTrusted(t *testing.T, h *house) {
+func renewalNotTrusted(t *testing.T, h *providerFixture) {
 	b := h.open(t, h.issuer).surfer(t)
 	b.login("/")
 	h.issuer.Lie(issuer.Lies{Claims: func(claims map[string]any) { delete(claims, "email") }})
@@ -695,8 +695,8 @@ func renewalNotTrusted(t *testing.T, h *house) {
 	}
 }
 
-// A stream that was opened with the first token goes on with the next one.
-func renewalOfStreams(t *testing.T, h *house) {
+// A stream that was opened with the first token continues with the next one.
+func renewalOfStreams(t *testing.T, h *providerFixture) {
 	b := h.open(t, h.issuer).surfer(t)
 	b.login("/")
 	home, err := url.Parse(b.at.url)

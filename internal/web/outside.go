@@ -22,13 +22,13 @@ import (
 )
 
 const (
-	// outsideLimit is how long registries and Git servers may take for one request, outsideBytes how much is kept of them meanwhile.
+	// outsideLimit is the time limit for registries and Git servers per request, outsideBytes the limit of what is cached meanwhile.
 	outsideLimit = 30 * time.Second
 	outsideBytes = 256 << 20
 )
 
-// outside reads components and blueprints from registries and Git servers, with the credentials that are among the manifests: those that
-// the caller may read. It lasts for one request, because whoever comes next may have other credentials.
+// outside reads components and blueprints from registries and Git servers, with the credentials among the manifests, which are those that
+// the caller may read. It lasts for one request, because the next caller may have other credentials.
 type outside struct {
 	rules      dial.Rules
 	standard   component.RepositoryContext
@@ -41,7 +41,7 @@ func (s *Server) newOutside() *outside {
 	return &outside{rules: dial.Rules{AllowLoopback: target.OnLoopback(s.options.Config)}, standard: s.options.DefaultRepository}
 }
 
-// prepare makes the folder for what is read, once. Most blueprints need none.
+// prepare creates the folder for downloads, once. Most blueprints need none.
 func (o *outside) prepare() (err error) {
 	if o.registries != nil {
 		return nil
@@ -62,7 +62,7 @@ func (o *outside) close() {
 	}
 }
 
-// open is an offline.Outside.
+// open implements offline.Outside.
 func (o *outside) open(reader offline.Reader) (catalog.Repository, []string, error) {
 	if err := o.prepare(); err != nil {
 		return catalog.Repository{}, nil, err
@@ -83,7 +83,7 @@ func (o *outside) open(reader offline.Reader) (catalog.Repository, []string, err
 	return blueprints.Repository(reader.Namespace), config.Ignored, nil
 }
 
-// options are those to render one installation.
+// options returns the options to render one installation.
 func (o *outside) options(inst *lsv1alpha1.Installation) (offline.Options, error) {
 	library, err := offline.OpenLibrary("", nil)
 	return offline.Options{Installation: inst.Namespace + "/" + inst.Name, Library: library, Outside: o.open}, err
@@ -104,7 +104,7 @@ func (o *outside) find(ctx context.Context, inst *lsv1alpha1.Installation, m *of
 	return found, nil
 }
 
-// render makes what an installation asks for.
+// render renders an installation.
 func (o *outside) render(ctx context.Context, inst *lsv1alpha1.Installation, m *offline.Manifests) (*offline.Result, error) {
 	options, err := o.options(inst)
 	if err != nil {

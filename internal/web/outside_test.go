@@ -27,7 +27,7 @@ import (
 
 const shelfPassword = "the-w0rd-of-the-shelf"
 
-// stock stores an installation of a component in a registry with a password, which the Context of the installation has.
+// stock stores an installation of a component in a registry whose password is in the installation's Context.
 func stock(t *testing.T, cluster *testkit.APIServer, namespace string) *registry.Registry {
 	t.Helper()
 	shelf := registry.Start(t, registry.Options{Username: "robot", Password: shelfPassword})
@@ -53,7 +53,7 @@ func stock(t *testing.T, cluster *testkit.APIServer, namespace string) *registry
 	return shelf
 }
 
-// Blueprints of components in registries are read with the credentials that the reader may read.
+// Blueprints of components in registries are read with credentials that the reader may read.
 func TestBlueprintsOfRegistries(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	cluster := testkit.Server(t)
@@ -90,7 +90,7 @@ func TestBlueprintsOfRegistries(t *testing.T) {
 	}
 }
 
-// Where neither the installation nor its Context says where components are, pages look where the controllers do.
+// If neither the installation nor its Context names a repository for components, pages use the same default as the controllers.
 func TestBlueprintsOfTheDefaultRepository(t *testing.T) {
 	cluster := testkit.Server(t)
 	namespace := cluster.Namespace(t)
@@ -119,7 +119,7 @@ func TestBlueprintsOfTheDefaultRepository(t *testing.T) {
 	}
 }
 
-// A registry that refuses or is away is told, without its password.
+// A registry that denies access or is unreachable is reported, without its password.
 func TestRegistriesThatCannotBeRead(t *testing.T) {
 	cluster := testkit.Server(t)
 	namespace := cluster.Namespace(t)

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// pages serves the files of the web UI. Every path without a file is the single page, which reads its own address.
+// pages serves the files of the web UI. Every path without a file returns the single page, which evaluates its own address.
 type pages struct{ files fs.FS }
 
 const (
@@ -39,10 +39,11 @@ func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.send(w, r, name)
 }
 
-// asset serves a file whose name changes with what is in it. One that is gone is no page: whoever asks has an old page.
+// asset serves a file whose name depends on its content. A missing one is not answered with the page: the request comes from an outdated
+// page.
 func (p *pages) asset(w http.ResponseWriter, r *http.Request, name string) {
 	if !p.has(name) || strings.HasSuffix(name, compressed) {
-		http.Error(w, "This file does not exist. Load the page again, for the web UI may have been updated.", http.StatusNotFound)
+		http.Error(w, "This file does not exist. Reload the page: the web UI may have been updated.", http.StatusNotFound)
 		return
 	}
 	w.Header().Set("Cache-Control", forEver)
@@ -66,7 +67,7 @@ func (p *pages) send(w http.ResponseWriter, r *http.Request, name string) {
 	content, err := fs.ReadFile(p.files, file)
 	if err != nil {
 		w.Header().Del("Content-Encoding")
-		http.Error(w, "The pages are missing from this program: build it again after \"make ui\".", http.StatusInternalServerError)
+		http.Error(w, "The pages are missing from this program: rebuild it after \"make ui\".", http.StatusInternalServerError)
 		return
 	}
 	kind := mime.TypeByExtension(path.Ext(name))
@@ -75,7 +76,7 @@ func (p *pages) send(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Length", fmt.Sprint(len(content)))
-	_, _ = w.Write(content) // The visitor has gone.
+	_, _ = w.Write(content) // The client has disconnected.
 }
 
 func accepts(r *http.Request, coding string) bool {

@@ -10,13 +10,13 @@ import (
 	"espalier.dev/internal/web/view"
 )
 
-// preview says what an action would change, as far as the caller may see it.
+// preview shows what an action would change, as far as the caller may see it.
 func (s *Server) preview(r *http.Request, by caller) (any, error) {
 	query := r.URL.Query()
 	w := view.Wish{
 		Action: query.Get("action"), Ref: refOf(r), Environment: query.Get("environment"), Revision: query.Get("revision"),
 	}
-	what, known := deeds[w.Action]
+	what, known := actions[w.Action]
 	if !known || what.kind != w.Ref.Kind {
 		return nil, invalid("There is no action %q for kind %q.", w.Action, w.Ref.Kind)
 	}

@@ -28,13 +28,13 @@ import (
 )
 
 const (
-	// tokenCheck is how often a token is shown to the API server again.
+	// tokenCheck is the interval at which the API server checks a token again.
 	tokenCheck = time.Minute
-	// forgetReader is how long a reader is remembered who does nothing.
+	// forgetReader is how long an inactive reader is kept.
 	forgetReader = 30 * time.Minute
 )
 
-// reader is somebody's rights and connection, for all of his sessions with the same token.
+// reader holds a user's rights and connection, for all sessions with the same token.
 type reader struct {
 	server *Server
 	user   rights.User
@@ -42,17 +42,17 @@ type reader struct {
 	client client.WithWatch
 	config *rest.Config
 	book   *rights.Book
-	// key tells readers apart.
+	// key identifies a reader.
 	key    string
 	checks checks
 
 	mutex    sync.Mutex
 	checked  time.Time
 	used     time.Time
-	clusters *target.Clusters // those that he has looked at; nil at first
+	clusters *target.Clusters // those that the reader has checked; nil at first
 }
 
-// callerOf finds out who asks, or returns session.ErrNone.
+// callerOf returns who makes a request, or session.ErrNone.
 func (s *Server) callerOf(r *http.Request) (caller, error) {
 	found, err := s.keeper.Of(r)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *Server) readerOf(of *session.Session) (*reader, error) {
 	return r, nil
 }
 
-// connect returns how a session speaks to the API server, and how its rights are asked for.
+// connect returns how a session connects to the API server, and how to query its rights.
 func (s *Server) connect(of *session.Session) (cluster.Person, rights.Ask, error) {
 	if s.options.Mode == Local {
 		return s.self, rights.Self(s.own), nil
@@ -122,7 +122,7 @@ func (r *reader) lastUsed() time.Time {
 	return r.used
 }
 
-// dueForCheck reports whether a token has to be shown again, and takes that on.
+// dueForCheck reports whether to check a token again now, and marks it as checked.
 func (r *reader) dueForCheck(now time.Time) bool {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -133,7 +133,7 @@ func (r *reader) dueForCheck(now time.Time) bool {
 	return true
 }
 
-// recheck ends a session whose token is not good any more. A server that does not answer ends nothing.
+// recheck ends a session whose token is no longer valid. If the API server does not answer, the session continues.
 func (s *Server) recheck(ctx context.Context, of *session.Session, r *reader) error {
 	r.use(s.options.Now())
 	if !r.dueForCheck(s.options.Now()) {
@@ -150,12 +150,12 @@ func (s *Server) recheck(ctx context.Context, of *session.Session, r *reader) er
 	return nil
 }
 
-var errBadToken = errors.New("the cluster does not know this token")
+var errBadToken = errors.New("the cluster rejects this token")
 
 //espalier:rights ui
 //	create tokenreviews.authentication.k8s.io: whose token it is that somebody logs in with
 
-// whoHas asks the API server whose token it is.
+// whoHas asks the API server for the user of a token.
 func (s *Server) whoHas(ctx context.Context, token string) (rights.User, error) {
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
 	if err := s.own.Create(ctx, review); err != nil {
@@ -172,7 +172,7 @@ func (s *Server) whoHas(ctx context.Context, token string) (rights.User, error) 
 	return rights.User{Name: info.Username, UID: info.UID, Groups: info.Groups, Extra: extra}, nil
 }
 
-// startRights are those that every reader is asked for; views may ask for more.
+// startRights are those that are queried for every reader; views may query more.
 func startRights() []rights.Right {
 	all := []rights.Right{patchInstallations, deleteInstallation, patchPipelines, approvePipelines}
 	for _, resource := range mirror.Resources() {
@@ -185,7 +185,7 @@ func toList(r mirror.Resource) rights.Right {
 	return rights.Right{Verb: "list", Group: r.Group, Resource: r.Resource}
 }
 
-// learn adds a right that a view has asked for. Until it is known it counts as missing, and streams are told to find out.
+// learn adds a right that a view has queried. Until it is known, it counts as missing, and streams are notified to query it.
 func (s *Server) learn(right rights.Right) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -197,14 +197,14 @@ func (s *Server) learn(right rights.Right) {
 	s.learnt = make(chan struct{})
 }
 
-// moreToAsk returns a channel that is closed when classes have to be found out anew.
+// moreToAsk returns a channel that is closed when classes must be determined again.
 func (s *Server) moreToAsk() (learnt, grown <-chan struct{}) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return s.learnt, s.mirror.Grown()
 }
 
-// classOf finds out what a reader may do, and what he may do to the object of a page.
+// classOf determines what a reader may do in general, and to the object of a page.
 func (s *Server) classOf(ctx context.Context, r *reader, page rights.Page) (*rights.Class, error) {
 	s.mutex.Lock()
 	asked := s.asked
@@ -223,7 +223,7 @@ type heldClass struct {
 	*rights.Class
 	streams int
 
-	// all is what its readers may see in all namespaces, as of some number of changes. Documents of single readers share it.
+	// all is what its readers may see in all namespaces, at a number of changes. Documents of single readers share it.
 	mutex   sync.Mutex
 	all     *view.Scene
 	changes uint64
@@ -256,7 +256,7 @@ func (s *Server) heldClass(key string) *heldClass {
 	return s.classes[key]
 }
 
-// name is who the API server takes the reader for.
+// name returns who the API server says the reader is.
 func (r *reader) name(ctx context.Context) (string, []string, error) {
 	if r.server.options.Mode == Cluster {
 		return r.user.Name, r.user.Groups, nil
@@ -268,18 +268,18 @@ func (r *reader) name(ctx context.Context) (string, []string, error) {
 	return review.Status.UserInfo.Username, review.Status.UserInfo.Groups, nil
 }
 
-// open begins the session of a local server. Its code is good once.
+// open starts the session of a local server. Its code is valid once.
 func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 	if s.options.Mode != Local {
 		http.Redirect(w, r, "/login", http.StatusSeeOther)
 		return
 	}
 	if !s.keeper.TakeCode(r.URL.Query().Get("code")) {
-		if _, err := s.keeper.Of(r); err == nil { // This browser was let in before, perhaps by the same code.
+		if _, err := s.keeper.Of(r); err == nil { // This browser was let in before, perhaps with the same code.
 			http.Redirect(w, r, "/", http.StatusSeeOther)
 			return
 		}
-		http.Error(w, "This address has been used already, or is from an older start of the command. "+
+		http.Error(w, "This address has already been used, or is from an earlier run of the command. "+
 			"Start the command again; it prints a new one.", http.StatusForbidden)
 		return
 	}
@@ -287,7 +287,7 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-// login begins a session with a token of the API server.
+// login starts a session with a token of the API server.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	if err := s.logIn(w, r); err != nil {
 		s.fail(w, r, err)
@@ -317,7 +317,7 @@ func (s *Server) logIn(w http.ResponseWriter, r *http.Request) error {
 	}
 	user, err := s.whoHas(r.Context(), token)
 	if errors.Is(err, errBadToken) {
-		return &problem{Status: http.StatusUnauthorized, Message: "The cluster does not know this token, or it has expired. Get a new one."}
+		return &problem{Status: http.StatusUnauthorized, Message: "The cluster rejects this token, or it has expired. Get a new one."}
 	}
 	if err != nil {
 		return attempt{what: "check the token", right: rights.Right{Verb: "create", Resource: "tokenreviews"}}.refusal(err)
@@ -326,13 +326,13 @@ func (s *Server) logIn(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// enterLogin takes one of the places for logins, until leave is called.
+// enterLogin takes one of the slots for logins, until leave is called.
 func (s *Server) enterLogin() (leave func(), err error) {
 	select {
 	case s.logins <- struct{}{}:
 		return func() { <-s.logins }, nil
 	default:
-		return nil, &problem{Status: http.StatusTooManyRequests, Message: "Too many people log in at this moment. Try again in a second."}
+		return nil, &problem{Status: http.StatusTooManyRequests, Message: "Too many logins at the moment. Retry in a second."}
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 	"espalier.dev/internal/web/view"
 )
 
-// firstName is the name of the first event of a stream, also of a beat.
+// firstName returns the name of the first event of a stream, which may be a beat.
 func (v *visitor) firstName(path, seen string) string {
 	v.t.Helper()
 	request := v.request(http.MethodGet, "/api/v1/stream/"+path, nil)
@@ -57,7 +57,7 @@ func TestAStreamThatComesBackGoesOn(t *testing.T) {
 	first := stream.next()
 	stream.body.Close()
 	clitest.Blog(t, cluster, namespace)
-	// Browsers send the header when they connect again by themselves, and the pages the parameter when they do.
+	// Browsers send the header when they reconnect by themselves, and the pages send the parameter when they do.
 	for how, back := range map[string]*reading{
 		"header":    v.follow("overview", "Last-Event-ID", first.id),
 		"parameter": v.follow("overview?after=" + url.QueryEscape(first.id)),
@@ -68,7 +68,7 @@ func TestAStreamThatComesBackGoesOn(t *testing.T) {
 	}
 }
 
-// Readers with the same rights share the overview, also after they have looked at targets, unless there is something to tell one of them.
+// Readers with the same rights share the overview, even after they have checked targets, unless one of them has something to see.
 func TestLooksAtTargetsLeaveTheOverviewShared(t *testing.T) {
 	now := time.Now()
 	ref := view.Ref{Kind: "Target", Namespace: "a", Name: "b"}

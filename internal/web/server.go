@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package web is the server of the web UI: it serves the pages, streams what they show, and does what people ask for there.
+// Package web is the server of the web UI: it serves the pages, streams what they show, and carries out the actions of users.
 //
-// Everything that a person sees or does is bounded by his own rights. What is shown comes from one mirror of the cluster, of which each
-// reader gets the part that the API server says he may list; what is done, and every value that is looked at, goes to the API server
-// with the reader's own credentials. In local mode there is one reader, the user of the kubeconfig, whom a code that is good once lets in.
-// In cluster mode people log in with a token of the API server, or with an identity provider whose tokens that accepts; tokens stay in the
-// memory of this process.
+// The reader's own rights limit everything that they see or do. Documents come from one mirror of the cluster, of which each reader gets
+// the part that the API server says they may list; actions, and reads of values, go to the API server with the reader's own credentials. In
+// local mode there is one reader, the user of the kubeconfig, whom a one-time code lets in. In cluster mode, users log in with a token of
+// the API server, or with an identity provider whose tokens it accepts; tokens stay in the memory of this process.
 package web
 
 import (
@@ -41,11 +40,11 @@ import (
 	"espalier.dev/ui"
 )
 
-// Mode is who uses a server.
+// Mode says who uses a server.
 type Mode string
 
 const (
-	// Local is for the user of the kubeconfig, on his own machine.
+	// Local is for the user of the kubeconfig, on their own machine.
 	Local Mode = "local"
 	// Cluster is for everybody who can log in to the cluster.
 	Cluster Mode = "cluster"
@@ -53,27 +52,28 @@ const (
 
 // Options configure a server.
 type Options struct {
-	// Config leads to the cluster. In local mode it is the reader's; in cluster mode it is an account that may list what is shown, and
-	// create TokenReviews and SubjectAccessReviews.
+	// Config connects to the cluster. In local mode it is the reader's; in cluster mode it belongs to a service account that may list what is
+	// shown, and create TokenReviews and SubjectAccessReviews.
 	Config *rest.Config
 	Mode   Mode
-	// Hosts are the names under which a server in cluster mode is reached. Requests for other names are refused.
+	// Hosts are the names under which a server in cluster mode is reached. Requests for other names are denied.
 	Hosts []string
-	// Namespaces are those to show; none is all of them.
+	// Namespaces are those to show; empty means all.
 	Namespaces []string
-	// Key signs sessions. Without one they end with the process.
+	// Key signs sessions. Without one, they end with the process.
 	Key []byte
-	// OIDC is the identity provider that people may log in with, in cluster mode; nil if there is none.
+	// OIDC is the identity provider for logins in cluster mode; nil if there is none.
 	OIDC *oidc.Options
-	// DefaultRepository is where the controllers look for components for which neither an installation nor its Context names a repository.
+	// DefaultRepository is where the controllers search for components if neither an installation nor its Context names a repository.
 	DefaultRepository component.RepositoryContext
-	// Inspectors say what deploy items of some types deploy, for what a job would change.
+	// Inspectors say what deploy items of some types deploy, to show what a job would change.
 	Inspectors map[lsv1alpha1.DeployItemType]offline.Inspector
-	// ClusterName is what the pages call the cluster.
+	// ClusterName is the name of the cluster on the pages.
 	ClusterName string
-	// Pages are the files to serve; nil is those that are built in.
+	// Pages are the files to serve; nil means the embedded ones.
 	Pages fs.FS
-	// Logs are what the controllers of this process say. Nil means that they run elsewhere, in pods whose logs readers may be allowed to read.
+	// Logs are the logs of the controllers of this process. Nil means that they run elsewhere, in pods whose logs readers may be allowed to
+	// read.
 	Logs *LogKeeper
 	// Now is the clock. Nil means the real one.
 	Now func() time.Time
@@ -84,20 +84,20 @@ type Options struct {
 type Server struct {
 	options Options
 	clients *cluster.Maker
-	self    cluster.Person // the account of the server
+	self    cluster.Person // the server's own service account
 	own     client.WithWatch
 	mirror  *mirror.Mirror
 	changes atomic.Uint64 // in the mirror
 	hub     *hub.Hub
 	keeper  *session.Keeper
 	pages   *pages
-	// tasks are looks at clusters, which go on after the request for them.
+	// tasks are checks of clusters, which outlive the request for them.
 	tasks  *taskgroup.Group
 	logins chan struct{}
 	looks  chan struct{} // at clusters, for all readers
 	shelf  *shelf
 
-	// provider is who people may log in with, or nil. renewals are of tokens, by session.
+	// provider is the identity provider for logins, or nil. renewals are of tokens, by session.
 	provider *oidc.Provider
 	renewals singleflight.Group
 
@@ -110,7 +110,7 @@ type Server struct {
 	closing chan struct{}
 }
 
-// maxLogins is how many tokens are checked at a time.
+// maxLogins is the maximum number of tokens checked concurrently.
 const maxLogins = 4
 
 // New returns a server that is not running yet.
@@ -155,7 +155,7 @@ func New(options Options) (*Server, error) {
 	return s, nil
 }
 
-// NewAddress returns an address that opens the web UI once, for a server in local mode that listens at the given place.
+// NewAddress returns an address that opens the web UI once, for a server in local mode that listens at the given address.
 func (s *Server) NewAddress(listens net.Addr) string {
 	return fmt.Sprintf("http://%s/open?code=%s", listens, s.keeper.NewCode())
 }
@@ -167,8 +167,8 @@ const (
 	maxHeaderBytes  = 64 << 10
 )
 
-// Serve answers requests until the context is done, and closes the listener. A server in local mode refuses a listener that others can
-// reach: it sends everything in the clear.
+// Serve answers requests until the context is done, and closes the listener. A server in local mode rejects a listener that others can
+// reach: it sends everything unencrypted.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	if address := listener.Addr().String(); s.options.Mode == Local && !IsLoopback(address) {
 		return errors.Join(
@@ -196,13 +196,13 @@ func (s *Server) answer(ctx context.Context, listener net.Listener) error {
 		return fmt.Errorf("serve the web UI: %w", err)
 	case <-ctx.Done():
 	}
-	close(s.closing) // Streams end, for they would last for ever.
+	close(s.closing) // End the streams, which would last forever.
 	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	if err := server.Shutdown(stopCtx); err == nil {
 		return nil
 	}
-	// Somebody's request does not end; cutting it off is no error.
+	// A request does not end; cutting it off is no error.
 	if err := server.Close(); err != nil {
 		return fmt.Errorf("stop the web UI: %w", err)
 	}
@@ -219,12 +219,12 @@ func (s *Server) Handler() http.Handler {
 	s.registerOIDC(mux)
 	mux.Handle("/", s.pages)
 	outer := http.NewServeMux()
-	outer.HandleFunc("GET /healthz", healthy) // Those who check it do not know our names.
+	outer.HandleFunc("GET /healthz", healthy) // Health checks do not know our host names.
 	outer.Handle("/", s.onlyOurHosts(mux))
 	return withHeaders(outer)
 }
 
 func healthy(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = w.Write([]byte("ok\n")) // The visitor has gone.
+	_, _ = w.Write([]byte("ok\n")) // The client has disconnected.
 }

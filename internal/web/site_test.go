@@ -16,11 +16,9 @@ import (
 
 	"github.com/go-logr/logr"
 	authenticationv1 "k8s.io/api/authentication/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/web/view"
@@ -28,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// site is a server that runs.
+// site is a running server.
 type site struct {
 	*Server
 	address string
@@ -78,7 +76,7 @@ type visitor struct {
 	cookie string
 }
 
-// local opens a local server with its address.
+// local opens a local server through its address.
 func (s *site) local(t testing.TB) *visitor {
 	t.Helper()
 	listens, err := net.ResolveTCPAddr("tcp", s.address)
@@ -105,7 +103,7 @@ func (s *site) login(t testing.TB, token string) *visitor {
 	return v
 }
 
-// take keeps the cookie of an answer, as browsers do, who also send those that are for https to this machine.
+// take keeps the cookie of an answer, like browsers, which send secure cookies to this machine even without HTTPS.
 func (v *visitor) take(answer answered) {
 	for _, cookie := range answer.Cookies() {
 		v.cookie = cookie.Name + "=" + cookie.Value
@@ -169,10 +167,10 @@ func (v *visitor) post(path string, content any) answered {
 	return v.do(request)
 }
 
-// event is a server-sent one.
+// event is a server-sent event.
 type event struct{ name, id, data string }
 
-// reading is a stream that is open.
+// reading is an open stream.
 type reading struct {
 	t     testing.TB
 	lines *bufio.Reader
@@ -198,7 +196,7 @@ func (v *visitor) follow(path string, header ...string) *reading {
 	return &reading{t: v.t, lines: bufio.NewReader(response.Body), body: response.Body}
 }
 
-// read returns the next event that is no beat; false if the stream has ended.
+// read returns the next event other than a beat; false if the stream has ended.
 func (r *reading) read() (event, bool) {
 	var e event
 	for {
@@ -233,7 +231,7 @@ func (r *reading) next() event {
 	return e
 }
 
-// until returns the first event that is good.
+// until returns the first event that satisfies good.
 func (r *reading) until(good func(event) bool) event {
 	r.t.Helper()
 	for {
@@ -243,7 +241,7 @@ func (r *reading) until(good func(event) bool) event {
 	}
 }
 
-// names of the installations that an overview or a change of one lists.
+// installationsIn returns the names of the installations in an overview or its change.
 func installationsIn(t testing.TB, e event) []string {
 	t.Helper()
 	var document view.Overview
@@ -257,50 +255,29 @@ func installationsIn(t testing.TB, e event) []string {
 	return names
 }
 
-// tokenFor makes somebody with rights in one namespace, and returns his token.
+// tokenFor creates a user with rights in one namespace, and returns their token.
 func tokenFor(t testing.TB, cluster *testkit.APIServer, namespace string, rules ...rbacv1.PolicyRule) string {
 	t.Helper()
-	set, err := kubernetes.NewForConfig(cluster.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	meta := metav1.ObjectMeta{Namespace: namespace, GenerateName: "visitor-"}
-	account, err := set.CoreV1().ServiceAccounts(namespace).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	meta = metav1.ObjectMeta{Namespace: namespace, Name: account.Name}
-	if _, err := set.RbacV1().Roles(namespace).Create(t.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	binding := &rbacv1.RoleBinding{
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "visitor-"}}
+	testkit.Create(t, cluster, account)
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: account.Name}
+	testkit.Create(t, cluster, &rbacv1.Role{ObjectMeta: meta, Rules: rules}, &rbacv1.RoleBinding{
 		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: account.Name},
 		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: account.Name}},
-	}
-	if _, err := set.RbacV1().RoleBindings(namespace).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if len(rules) > 0 {
-		last := rules[len(rules)-1]
-		wanted := authorizationv1.ResourceAttributes{Verb: last.Verbs[0], Group: "any", Resource: last.Resources[0], Namespace: namespace}
-		if len(last.ResourceNames) > 0 {
-			wanted.Name = last.ResourceNames[0]
-		}
-		testkit.EventuallyMay(t, cluster, testkit.AccountUser(namespace, account.Name), wanted)
-	}
-	request, err := set.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), account.Name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	if err != nil {
+	})
+	request := &authenticationv1.TokenRequest{}
+	if err := cluster.Client().SubResource("token").Create(t.Context(), account, request); err != nil {
 		t.Fatal(err)
 	}
 	return request.Status.Token
 }
 
-// rule allows something with resources of all groups.
+// rule grants verbs on resources of all groups.
 func rule(verbs string, resources ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: resources, Verbs: strings.Fields(verbs)}
 }
 
-// looking is what a reader needs.
+// looking grants what a reader needs.
 func looking() rbacv1.PolicyRule {
 	return rule("get list watch", "installations", "executions", "deployitems", "dataobjects", "targets", "pipelines", "events")
 }

@@ -33,10 +33,10 @@ const (
 	viewTargets      = "targets"
 )
 
-// Ready reports whether there is anything to show.
+// Ready reports whether the mirror is filled.
 func (s *Server) Ready() bool { return s.mirror.Ready() }
 
-// Problem says why documents may be out of date.
+// Problem returns why documents may be outdated.
 func (s *Server) Problem() (key string, data []byte) {
 	p := s.mirror.Problem()
 	if p == nil {
@@ -45,7 +45,7 @@ func (s *Server) Problem() (key string, data []byte) {
 	return p.Since.String(), hub.Encode(p)
 }
 
-// scene is what readers of a class may see, in one namespace or in all.
+// scene returns what readers of a class may see, in one namespace or in all.
 func (s *Server) scene(class *rights.Class, namespace string) view.Scene {
 	scene := view.Scene{Objects: &objecttree.Objects{}, Now: s.options.Now().UTC(), Rights: s.rightsOf(class, "")}
 	see := func(r mirror.Resource, namespace string) bool {
@@ -72,14 +72,14 @@ func (s *Server) scene(class *rights.Class, namespace string) view.Scene {
 	return scene
 }
 
-// sharedScene is a scene that is put together once for all documents between two changes, if it is of all namespaces.
+// sharedScene returns a scene that all documents between two changes share, if it covers all namespaces.
 func (s *Server) sharedScene(class *heldClass, namespace string) view.Scene {
 	if namespace != "" {
 		return s.scene(class.Class, namespace)
 	}
 	class.mutex.Lock()
 	defer class.mutex.Unlock()
-	// The number is read first: what changes meanwhile makes the scene count as an old one.
+	// Read the number first: a concurrent change then makes the scene outdated.
 	if changes := s.changes.Load(); class.all == nil || class.changes != changes {
 		scene := s.scene(class.Class, "").Shared()
 		class.all, class.changes = &scene, changes
@@ -89,13 +89,13 @@ func (s *Server) sharedScene(class *heldClass, namespace string) view.Scene {
 	return scene
 }
 
-// changed is told of each change in the mirror, after it has been made.
+// changed is called after each change in the mirror.
 func (s *Server) changed(namespace string) {
 	s.changes.Add(1)
 	s.hub.Changed(namespace)
 }
 
-// targetNames are the Targets that exist, whoever asks.
+// targetNames returns the existing Targets, whatever the reader's rights.
 func (s *Server) targetNames(namespace string) map[client.ObjectKey]bool {
 	names := map[client.ObjectKey]bool{}
 	onlyTargets := func(r mirror.Resource, _ string) bool { return r.Resource == "targets" }
@@ -103,19 +103,19 @@ func (s *Server) targetNames(namespace string) map[client.ObjectKey]bool {
 	return names
 }
 
-// withKnownTarget leaves out the name of a Target that does not exist. Templates make such names, so it may be the value of a Secret; the
-// status of the item tells of it, with secrets masked.
+// withKnownTarget removes the name of a Target that does not exist. Templates create such names, so it may be the value of a Secret; the
+// status of the deploy item reports it, with secrets masked.
 func withKnownTarget(item *lsv1alpha1.DeployItem, targets map[client.ObjectKey]bool) *lsv1alpha1.DeployItem {
 	if item.Spec.Target == nil || targets[client.ObjectKey{Namespace: item.Namespace, Name: item.Spec.Target.Name}] {
 		return item
 	}
-	bare := *item // What the mirror holds is shared.
+	bare := *item // Objects of the mirror are shared.
 	bare.Spec.Target = nil
 	return &bare
 }
 
-// rightsOf answers views. What the mirror itself may not list nobody sees. Views of one object, which has a name, ask for changes of this
-// object only, so that a right which is restricted to it is enough.
+// rightsOf answers views. No reader sees what the mirror itself may not list. Views of a single object query changes of this object only,
+// so that a right restricted to it is enough.
 func (s *Server) rightsOf(class *rights.Class, name string) view.Rights {
 	return func(verb, group, resource, namespace string) bool {
 		if verb == "list" && !s.mirror.Lists(group, resource) {
@@ -130,11 +130,11 @@ func (s *Server) rightsOf(class *rights.Class, name string) view.Rights {
 	}
 }
 
-// Make returns the document of a topic; false if it is the same as before but for its time.
+// Make returns the document of a topic; false if it differs from the previous one only in its time.
 func (s *Server) Make(topic hub.Topic, before any) (hub.Document, bool) {
 	class := s.heldClass(topic.Class)
 	if class == nil {
-		return hub.Document{Whole: func() []byte { return nil }}, false // Its last reader has just gone.
+		return hub.Document{Whole: func() []byte { return nil }}, false // Its last reader has just left.
 	}
 	scene := s.sharedScene(class, topic.Namespace)
 	scene.Rights = s.rightsOf(class.Class, topic.Name)
@@ -168,7 +168,7 @@ func overview(scene view.Scene, before any) (hub.Document, bool) {
 	return document, changed
 }
 
-// page compares documents without their time, of which the caller says where it is.
+// page compares documents without their time, whose location the caller passes.
 func page(document any, now *time.Time, before any) (hub.Document, bool) {
 	made := *now
 	*now = time.Time{}
@@ -181,17 +181,17 @@ func page(document any, now *time.Time, before any) (hub.Document, bool) {
 }
 
 const (
-	// beat tells proxies and pages that a stream is alive.
+	// beat shows proxies and pages that a stream is alive.
 	beat = 15 * time.Second
-	// streamLimit is how many streams a session may have, which is more than browsers open.
+	// streamLimit is the maximum number of streams per session, which is more than browsers open.
 	streamLimit = 16
-	// streamsLimit is how many there may be in all.
+	// streamsLimit is the maximum number in total.
 	streamsLimit = 4096
-	// writeTimeout ends streams whose reader takes nothing.
+	// writeTimeout ends streams whose reader does not read.
 	writeTimeout = 30 * time.Second
 )
 
-// stream sends a view as server-sent events until the reader goes, his session ends or the server stops.
+// stream sends a view as server-sent events until the reader disconnects, their session ends or the server stops.
 func (s *Server) stream(name string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		by, err := s.callerOf(r)
@@ -223,7 +223,7 @@ func (s *Server) takePlace(id string) error {
 		all += n
 	}
 	if s.streams[id] >= streamLimit || all >= streamsLimit {
-		return &problem{Status: http.StatusTooManyRequests, Message: "Too many pages are open. Close some of them, and load this one again."}
+		return &problem{Status: http.StatusTooManyRequests, Message: "Too many pages are open. Close some, and reload this one."}
 	}
 	s.streams[id]++
 	return nil
@@ -244,9 +244,9 @@ type pipe struct {
 	topic  hub.Topic
 	class  *rights.Class
 	stream *hub.Stream
-	// seen is the last event that the reader has got from a stream before this one.
+	// seen is the last event that the reader received from an earlier stream.
 	seen string
-	// stale says that the reader's rights could not be found out lately. He gets no documents meanwhile.
+	// stale reports that the reader's rights could not be determined lately. They get no documents meanwhile.
 	stale   bool
 	out     http.ResponseWriter
 	control *http.ResponseController
@@ -259,7 +259,7 @@ func (p *pipe) close() {
 	}
 }
 
-// retry is how often the rights of a reader are asked for that could not be found out.
+// retry is the interval at which rights are queried that could not be determined.
 const retry = 2 * time.Second
 
 func (p *pipe) run(ctx context.Context) {
@@ -297,7 +297,7 @@ func (p *pipe) run(ctx context.Context) {
 	}
 }
 
-// begin joins for the first time. Who comes back may have missed nothing, and wants to know that he is heard.
+// begin joins for the first time. A returning reader may have missed nothing, and still needs a sign that the stream works.
 func (p *pipe) begin(ctx context.Context) error {
 	if err := p.join(ctx); err != nil || p.seen == "" {
 		return err
@@ -305,7 +305,7 @@ func (p *pipe) begin(ctx context.Context) error {
 	return p.pulse()
 }
 
-// ifStale is a channel that is only listened to while the rights of the reader are not known.
+// ifStale returns a channel that receives only while the rights of the reader are unknown.
 func (p *pipe) ifStale(channel <-chan time.Time) <-chan time.Time {
 	if p.stale {
 		return channel
@@ -320,7 +320,7 @@ func (p *pipe) woken() <-chan struct{} {
 	return p.stream.Woken()
 }
 
-// forward sends what the stream has, but no documents to somebody whose rights are not known.
+// forward sends what the stream has, but no documents while the rights of the reader are unknown.
 func (p *pipe) forward() error {
 	messages := p.stream.Take()
 	if p.stale {
@@ -336,8 +336,8 @@ func (p *pipe) pulse() error {
 	return p.send(hub.Message{Event: "beat", Data: []byte("{}")})
 }
 
-// join reads the topic of the reader's class, which may have become another one. If the API server does not say what he may see, he sees
-// nothing new, and is told.
+// join opens the topic of the reader's class, which may have changed. If the API server does not report the reader's rights, they see
+// nothing new, and a message says so.
 func (p *pipe) join(ctx context.Context) error {
 	if err := p.server.recheck(ctx, p.by.session, p.by.reader); err != nil {
 		return err
@@ -354,14 +354,14 @@ func (p *pipe) join(ctx context.Context) error {
 	p.server.hold(class)
 	seen := p.seen
 	if p.stream != nil {
-		seen = "" // It is another document now.
+		seen = "" // This is a different document.
 	}
 	p.class, p.topic, p.stale = class, topic, false
 	p.stream = p.server.hub.Open(p.topic, seen)
 	return nil
 }
 
-// pageOf says what somebody may want to do to the object of a page.
+// pageOf returns the actions on the object of a page, as rights.
 func pageOf(topic hub.Topic) rights.Page {
 	page := rights.Page{Place: rights.Place{Namespace: topic.Namespace, Name: topic.Name}}
 	switch topic.View {
@@ -373,7 +373,7 @@ func pageOf(topic hub.Topic) rights.Page {
 	return page
 }
 
-// topicFor is what the reader gets with the rights of a class. What he has found out about clusters is shown to nobody who has not.
+// topicFor returns the topic of the reader in a class. What they found out about clusters is shown only to readers who found out the same.
 func (p *pipe) topicFor(class *rights.Class) hub.Topic {
 	topic := p.topic
 	topic.Class, topic.Reader = class.Key, p.by.reader.checks.key(topic.View, p.by.reader.key)
@@ -386,13 +386,13 @@ func (p *pipe) loseRights(err error) error {
 	}
 	p.stale = true
 	if key, _ := p.server.Problem(); key != "" && p.stream != nil {
-		return nil // The stream tells of it.
+		return nil // The stream reports it.
 	}
-	message := fmt.Sprintf("The API server does not say what you may see: %v. The page shows what was known before.", err)
+	message := fmt.Sprintf("The API server does not answer what you may see: %v. The page shows the last known state.", err)
 	return p.send(hub.Message{Event: "problem", Data: hub.Encode(mirror.Problem{Message: message, Since: p.server.options.Now().UTC()})})
 }
 
-// send writes events; one without an ID keeps that of the one before.
+// send writes events; one without an ID keeps that of the previous one.
 func (p *pipe) send(messages ...hub.Message) error {
 	var text bytes.Buffer
 	for _, m := range messages {

@@ -16,7 +16,7 @@ import (
 	"espalier.dev/internal/testkit/clitest"
 )
 
-// counting counts the requests that pass.
+// counting counts the requests that pass through it.
 type counting struct {
 	next  http.RoundTripper
 	count *atomic.Int64
@@ -27,8 +27,8 @@ func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-// BenchmarkStreams changes an installation while 200 streams show it, and tells what each change costs: requests to the API server, time
-// of the processor in this process, which both ends share, and bytes that one stream gets.
+// BenchmarkStreams changes an installation while 200 streams show it, and reports the cost of each change: requests to the API server, CPU
+// time of this process, which both ends share, and bytes per stream.
 func BenchmarkStreams(b *testing.B) {
 	const streams, sessions = 200, 20
 	cluster := testkit.Server(b)

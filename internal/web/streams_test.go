@@ -40,7 +40,7 @@ func TestAStreamBeginsWithASnapshotAndGoesOnWithChanges(t *testing.T) {
 	if again := v.follow("overview", "Last-Event-ID", first.id).next(); again.name != "change" {
 		t.Errorf("who has missed a change gets %+v", again)
 	}
-	// The session goes on with a new process that has the same key, and so does the page.
+	// The session continues with a new process that has the same key, and so does the page.
 	s.stop()
 	v.at = serve(t, cluster, Options{Key: key, Namespaces: []string{namespace}}).address
 	resumed := v.follow("overview", "Last-Event-ID", change.id).next()
@@ -80,7 +80,7 @@ func TestPagesAreStreamed(t *testing.T) {
 	}
 }
 
-// read takes documents until the rights that the view asks for are known, which is after at most one more.
+// read reads documents until the rights that the view needs are known, which takes at most one more.
 func read(t *testing.T, stream *reading, into any) {
 	t.Helper()
 	e := stream.next()
@@ -92,7 +92,7 @@ func read(t *testing.T, stream *reading, into any) {
 	}
 }
 
-// A page is sent anew when something of its namespace changes it, and gone objects go.
+// A page is sent again when a change in its namespace affects it, and deleted objects disappear.
 func TestAPageFollows(t *testing.T) {
 	cluster := testkit.Server(t)
 	namespace := cluster.Namespace(t)
@@ -144,7 +144,7 @@ func TestReadersSeeWhatTheyMay(t *testing.T) {
 	}
 }
 
-// Somebody who gets a right sees more without loading the page again, and who loses it sees less.
+// A reader who is granted a right sees more without reloading the page, and one who loses a right sees less.
 func TestRightsChangeWhileSomebodyLooks(t *testing.T) {
 	cluster := testkit.Server(t)
 	namespace := cluster.Namespace(t)
@@ -169,7 +169,7 @@ func TestRightsChangeWhileSomebodyLooks(t *testing.T) {
 		if role, err = set.RbacV1().Roles(namespace).Update(t.Context(), role, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		for { // The API server takes a moment to know of the change.
+		for { // The API server needs a moment to apply the change.
 			clock.advance(tokenCheck)
 			stream := v.follow("overview")
 			got := len(installationsIn(t, stream.next()))
@@ -181,7 +181,7 @@ func TestRightsChangeWhileSomebodyLooks(t *testing.T) {
 	}
 }
 
-// What is in values is in no document, whatever holds it.
+// No document contains a value, whatever object holds it.
 func TestNoDocumentHasAValue(t *testing.T) {
 	const secret = "swordfish"
 	cluster := testkit.Server(t)
@@ -204,7 +204,7 @@ func TestNoDocumentHasAValue(t *testing.T) {
 	}
 }
 
-// An API server without our kinds has nothing to show, which is no problem; nor is one that comes to know them.
+// An API server without our kinds shows nothing, which is no problem; nor is one that serves them later.
 func TestKindsThatAreNotServed(t *testing.T) {
 	cluster := testkit.NewServer(t)
 	v := serve(t, cluster, Options{}).local(t)

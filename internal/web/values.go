@@ -5,12 +5,12 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -19,6 +19,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/confidential"
 	"espalier.dev/internal/masking"
+	"espalier.dev/internal/objecttree"
 	"espalier.dev/internal/web/rights"
 	"espalier.dev/internal/web/view"
 )
@@ -27,7 +28,7 @@ func getRight(group, resource string) rights.Right {
 	return rights.Right{Verb: "get", Group: group, Resource: resource}
 }
 
-// readable is a kind that can be looked at.
+// readable is a kind that can be read.
 type readable struct {
 	right rights.Right
 	make  func() client.Object
@@ -44,7 +45,7 @@ var readables = map[string]readable{
 	"ConfigMap":    {getRight("", "configmaps"), func() client.Object { return &corev1.ConfigMap{} }},
 }
 
-// refOf is the object that a request is about.
+// refOf returns the object that a request names.
 func refOf(r *http.Request) view.Ref {
 	q := r.URL.Query()
 	return view.Ref{Kind: q.Get("kind"), Namespace: q.Get("namespace"), Name: q.Get("name")}
@@ -54,7 +55,7 @@ func refOf(r *http.Request) view.Ref {
 func (by caller) read(r *http.Request, ref view.Ref) (client.Object, error) {
 	kind, known := readables[ref.Kind]
 	if !known || ref.Namespace == "" || ref.Name == "" {
-		return nil, invalid("Give kind, namespace and name of one object; kind %q is not shown here.", ref.Kind)
+		return nil, invalid("Specify kind, namespace and name of one object; kind %q is not shown here.", ref.Kind)
 	}
 	object := kind.make()
 	err := by.reader.client.Get(r.Context(), client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, object)
@@ -63,7 +64,7 @@ func (by caller) read(r *http.Request, ref view.Ref) (client.Object, error) {
 	}.refusal(err)
 }
 
-// maxValue is how much of a value is shown.
+// maxValue is the maximum length of a displayed value.
 const maxValue = 256 << 10
 
 type shownValue struct {
@@ -71,7 +72,7 @@ type shownValue struct {
 	Truncated bool   `json:"truncated"`
 }
 
-// value shows what an import or export is, to those who may read the object that holds it.
+// value shows the value of an import or export, to readers who may read the object that holds it.
 func (s *Server) value(r *http.Request, by caller) (any, error) {
 	ref, key := refOf(r), r.URL.Query().Get("key")
 	object, err := by.read(r, ref)
@@ -87,7 +88,7 @@ func (s *Server) value(r *http.Request, by caller) (any, error) {
 	case *corev1.ConfigMap:
 		text, err = ofKey(o.Data, ref, key)
 	default:
-		return nil, invalid("%s holds no value: values are in DataObjects, Secrets and ConfigMaps.", ref.Kind)
+		return nil, invalid("%s has no value: values are in DataObjects, Secrets and ConfigMaps.", ref.Kind)
 	}
 	if err != nil {
 		return nil, err
@@ -108,7 +109,7 @@ func asText(data map[string][]byte) map[string]string {
 	return result
 }
 
-// ofKey is one value, or all of them.
+// ofKey returns one value, or all of them.
 func ofKey(data map[string]string, ref view.Ref, key string) (string, error) {
 	if key == "" {
 		text, err := yaml.Marshal(data)
@@ -129,7 +130,7 @@ func plainYAML(raw []byte) (string, error) {
 	return string(text), nil
 }
 
-// cut shortens a text to what is shown, between characters.
+// cut truncates a text between characters.
 func cut(text string) (string, bool) {
 	if len(text) <= maxValue {
 		return text, false
@@ -151,21 +152,17 @@ func (s *Server) object(r *http.Request, by caller) (any, error) {
 		return nil, err
 	}
 	mask(object)
-	switch o := object.(type) {
-	case *lsv1alpha1.DeployItem:
-		by.maskItem(r.Context(), o)
-	case *lsv1alpha1.Execution:
-		if err := by.maskExecution(r.Context(), o); err != nil {
-			return nil, err
-		}
-	}
 	object.SetManagedFields(nil)
 	gvk, err := by.reader.client.GroupVersionKindFor(object)
 	if err != nil {
 		return nil, fmt.Errorf("name the kind of %s %s: %w", ref.Kind, ref.Name, err)
 	}
 	object.GetObjectKind().SetGroupVersionKind(gvk)
-	text, err := yaml.Marshal(object)
+	fields, err := by.conceal(r.Context(), object)
+	if err != nil {
+		return nil, err
+	}
+	text, err := yaml.Marshal(fields)
 	if err != nil {
 		return nil, fmt.Errorf("write %s %s: %w", ref.Kind, ref.Name, err)
 	}
@@ -176,45 +173,61 @@ func (s *Server) object(r *http.Request, by caller) (any, error) {
 	return map[string]string{"yaml": shown}, nil
 }
 
-// maskItem hides what the configuration of a deploy item has from Secrets and Targets; the whole of it, if the caller may not read these.
-func (by caller) maskItem(ctx context.Context, item *lsv1alpha1.DeployItem) {
-	if item.Spec.Configuration == nil {
-		return
-	}
-	hideConfiguration(item.Spec.Configuration, confidential.Reader{Live: by.reader.client}.OfDeployItem(ctx, item))
-	delete(item.Annotations, corev1.LastAppliedConfigAnnotation)
-}
-
-// maskExecution does the same for all deploy items of an execution, which are shown as they are also where they are stored compressed.
-func (by caller) maskExecution(ctx context.Context, e *lsv1alpha1.Execution) error {
-	items, err := e.Spec.Items()
+// conceal returns an object without the values from Secrets and Targets that templates have written into it, which can be anywhere. If the
+// caller may not read these, nothing is shown that templates write.
+func (by caller) conceal(ctx context.Context, object client.Object) (map[string]any, error) {
+	secrets, err := by.secretsIn(ctx, object)
 	if err != nil {
-		return fmt.Errorf("read the deploy items of execution %s: %w", e.Name, err)
+		return nil, err
 	}
-	secrets := confidential.Reader{Live: by.reader.client}.OfExecution(ctx, e)
-	for i := range items {
-		if items[i].Configuration != nil {
-			hideConfiguration(items[i].Configuration, secrets)
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, fmt.Errorf("read the fields of %s: %w", object.GetName(), err)
+	}
+	if secrets == nil {
+		return fields, nil
+	}
+	for _, path := range [][]string{{"metadata", "labels"}, {"metadata", "annotations"}, {"spec"}} {
+		content, exists, err := unstructured.NestedMap(fields, path...)
+		if err != nil || !exists {
+			continue
 		}
-	}
-	e.Spec.DeployItems, e.Spec.DeployItemsCompressed = items, ""
-	delete(e.Annotations, corev1.LastAppliedConfigAnnotation)
-	return nil
-}
-
-func hideConfiguration(config *runtime.RawExtension, secrets *masking.Values) {
-	shown := []byte(`{"values":"` + masked + `"}`)
-	var content any
-	if secrets.Known() && json.Unmarshal(config.Raw, &content) == nil {
 		hidden, _ := secrets.Value(content)
-		if text, err := json.Marshal(hidden); err == nil {
-			shown = text
+		if !secrets.Known() {
+			hidden = masked
+		}
+		if err := unstructured.SetNestedField(fields, hidden, path...); err != nil {
+			return nil, fmt.Errorf("mask the fields of %s: %w", object.GetName(), err)
 		}
 	}
-	config.Raw = shown
+	return fields, nil
 }
 
-// mask hides the values of kinds that hold them. What was applied last holds them once more, and a hash lets people try values.
+// secretsIn returns what an object that a template has created may contain; nil for other objects. Compressed deploy items of an execution
+// are uncompressed.
+func (by caller) secretsIn(ctx context.Context, object client.Object) (*masking.Values, error) {
+	reader := confidential.Reader{Live: by.reader.client}
+	switch o := object.(type) {
+	case *lsv1alpha1.Installation:
+		if objecttree.ParentOf(o) != "" {
+			return reader.OfInstallation(ctx, o), nil
+		}
+	case *lsv1alpha1.DeployItem:
+		delete(o.Annotations, corev1.LastAppliedConfigAnnotation)
+		return reader.OfDeployItem(ctx, o), nil
+	case *lsv1alpha1.Execution:
+		items, err := o.Spec.Items()
+		if err != nil {
+			return nil, fmt.Errorf("read the deploy items of execution %s: %w", o.Name, err)
+		}
+		o.Spec.DeployItems, o.Spec.DeployItemsCompressed = items, ""
+		delete(o.Annotations, corev1.LastAppliedConfigAnnotation)
+		return reader.OfExecution(ctx, o), nil
+	}
+	return nil, nil
+}
+
+// mask masks the values of kinds that hold them. The last applied configuration repeats them, and a hash would allow guessing them.
 func mask(object client.Object) {
 	hidden := lsv1alpha1.AnyJSON{Raw: []byte(`"` + masked + `"`)}
 	switch o := object.(type) {

@@ -18,8 +18,8 @@ const (
 	batchSize = 100
 )
 
-// BenchmarkOne is a root with one deploy item and one object: requests by all controllers together, and time from the request to
-// success, and requests for its deletion. The first of them finds out about the target cluster and is not counted.
+// BenchmarkOne measures a root with one deploy item and one object: requests by all controllers together, time from the request to success,
+// and requests for its deletion. The first root discovers the target cluster and is not counted.
 func BenchmarkOne(b *testing.B) { eachFlow(b, benchmarkOne) }
 
 func benchmarkOne(b *testing.B, flow lsv1alpha1.Flow) {
@@ -50,7 +50,7 @@ func benchmarkOne(b *testing.B, flow lsv1alpha1.Flow) {
 	b.ReportMetric(float64(times[len(times)/2].Milliseconds()), "ms/installation")
 }
 
-// BenchmarkRoots is many roots in one namespace: created, updated, left alone, deleted. The time to create them is compared with the
+// BenchmarkRoots measures many roots in one namespace: created, updated, left alone, deleted. The time to create them is compared with the
 // replay limit.
 func BenchmarkRoots(b *testing.B) { eachFlow(b, benchmarkRoots) }
 
@@ -110,13 +110,13 @@ func BenchmarkCrowd(b *testing.B) {
 	}
 }
 
-// BenchmarkTree is one root with ten nested installations with ten each.
+// BenchmarkTree measures one root with ten nested installations with ten each.
 func BenchmarkTree(b *testing.B) { benchmarkRoot(b, treeBlueprint("tree", 10), 111) }
 
-// BenchmarkChain is one root with ten siblings, each of which waits for the one before.
+// BenchmarkChain measures one root with ten siblings, each of which waits for the previous one.
 func BenchmarkChain(b *testing.B) { benchmarkRoot(b, chainBlueprint("chain", 10), 11) }
 
-// benchmarkRoot measures a root that is made of so many installations, and compares it with as many roots of their own.
+// benchmarkRoot measures a root that consists of size installations, and compares it with as many separate roots.
 func benchmarkRoot(b *testing.B, blueprint string, size int) {
 	s := newStand(b, lsv1alpha1.FlowJob)
 	s.create(b, names("warm", size))
@@ -137,14 +137,14 @@ func benchmarkRoot(b *testing.B, blueprint string, size int) {
 	}
 }
 
-// eachFlow measures both flows, each by itself.
+// eachFlow measures each flow separately.
 func eachFlow(b *testing.B, benchmark func(*testing.B, lsv1alpha1.Flow)) {
 	for _, flow := range []lsv1alpha1.Flow{lsv1alpha1.FlowJob, lsv1alpha1.FlowContinuous} {
 		b.Run(string(flow), func(b *testing.B) { benchmark(b, flow) })
 	}
 }
 
-// settle returns when events, which are sent in the background, have arrived: when a second has passed without a request.
+// settle returns when events, which are sent in the background, have arrived: after a second without a request.
 func (s *stand) settle(b *testing.B) {
 	b.Helper()
 	before := s.served(b)
@@ -158,7 +158,7 @@ func (s *stand) settle(b *testing.B) {
 	}
 }
 
-// idle returns what happens while nothing happens.
+// idle returns the requests while nothing happens.
 func (s *stand) idle(b *testing.B) measure.Requests {
 	b.Helper()
 	before := s.served(b)
@@ -170,7 +170,7 @@ func (s *stand) idle(b *testing.B) measure.Requests {
 	return cost
 }
 
-// wait lets time pass, which is what is measured here.
+// wait lets time pass, which is part of the measurement.
 func wait(b *testing.B, length time.Duration) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), length)

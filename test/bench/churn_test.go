@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// sampledBytes is how much is allocated between two entries of the heap profile: small things in large numbers are what grows.
+	// sampledBytes is how much is allocated between two samples of the heap profile: many small objects are what grows.
 	sampledBytes = 4 << 10
 	growersShown = 25
 )
 
-// BenchmarkChurn creates, updates and deletes installations again and again, and looks at what is left in memory after each cycle and a
-// garbage collection. The controllers run in this process, so that the heap can be told apart by who has allocated it: what is
-// listed at the end is what the second half of the cycles has left behind.
+// BenchmarkChurn creates, updates and deletes installations repeatedly, and measures the memory in use after each cycle and a garbage
+// collection. The controllers run in this process, so that the heap profile shows who allocated what: the list at the end shows what the
+// second half of the cycles left behind.
 func BenchmarkChurn(b *testing.B) { eachFlow(b, benchmarkChurn) }
 
 func benchmarkChurn(b *testing.B, flow lsv1alpha1.Flow) {
@@ -59,8 +59,8 @@ func benchmarkChurn(b *testing.B, flow lsv1alpha1.Flow) {
 	}
 }
 
-// cycle is a life of many installations. Their names are those of no other cycle, for what is kept by name would not grow otherwise;
-// their blueprints are the same, for those are kept on purpose.
+// cycle creates, updates and deletes many installations. Their names are new in each cycle, because caches by name would otherwise not
+// grow; their blueprints are the same, because those are cached on purpose.
 func (s *stand) cycle(b *testing.B, number int) {
 	b.Helper()
 	all := names(fmt.Sprintf("cycle%d", number), *churnFlag)
@@ -70,7 +70,7 @@ func (s *stand) cycle(b *testing.B, number int) {
 	s.settle(b)
 }
 
-// heap is what is in use, also by place of allocation.
+// heap is the memory in use, in total and by place of allocation.
 type heap struct {
 	bytes   float64
 	objects uint64
@@ -79,7 +79,7 @@ type heap struct {
 
 func heapNow(b *testing.B) heap {
 	b.Helper()
-	for range 3 { // The profile is as of the end of the last cycle but one, and finalizers free more.
+	for range 3 { // The profile lags behind by up to two collections, and finalizers free more.
 		runtime.GC()
 	}
 	var stats runtime.MemStats
@@ -108,7 +108,7 @@ func places(b *testing.B) map[string]float64 {
 	return found
 }
 
-// weight is how much more there is than was sampled: the smaller something is, the less often it is hit.
+// weight returns the factor by which a sample must be scaled: the smaller an allocation, the less often it is sampled.
 func weight(size, count int64) float64 {
 	if count == 0 {
 		return 0
@@ -116,7 +116,7 @@ func weight(size, count int64) float64 {
 	return 1 / (1 - math.Exp(-float64(size)/float64(count)/sampledBytes))
 }
 
-// place names the function that has allocated and the nearest one of ours above it.
+// place names the function that allocated and its nearest caller in our code.
 func place(stack []uintptr) string {
 	frames, inner := runtime.CallersFrames(stack), ""
 	for {

@@ -21,8 +21,8 @@ const (
 	componentVersion = "1.0.0"
 )
 
-// BenchmarkComponent is many roots whose blueprint is in one component of a registry: what they ask the registry for, and their time
-// divided by that of as many roots that have the same blueprint inline.
+// BenchmarkComponent measures many roots whose blueprint is in one component of a registry: their requests to the registry, and their time
+// divided by that of as many roots with the same blueprint inline.
 func BenchmarkComponent(b *testing.B) {
 	server := registry.Start(b, registry.Options{})
 	blueprint := head + "- {name: before, type: data, schema: {type: string}}\n" + leaf{configMap: "{{ .imports.before }}"}.deployment("x")

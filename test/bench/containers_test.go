@@ -12,8 +12,9 @@ import (
 	"espalier.dev/internal/testkit/kubelet"
 )
 
-// BenchmarkContainers is many roots with one item of the container deployer each, whose image does nothing: run, run again, deleted with a
-// run of DELETE. This process plays the kubelet, and its requests are not counted, except for those of the sidecar in each pod.
+// BenchmarkContainers measures many roots with one deploy item of the container deployer each, whose image does nothing: run, run again,
+// deleted with a run of DELETE. This process plays the kubelet, and its requests are not counted, except for those of the sidecar in each
+// pod.
 func BenchmarkContainers(b *testing.B) {
 	s := newStand(b, lsv1alpha1.FlowJob, "--container-image=registry.example.com/espalier-container:bench")
 	ctx, stop := context.WithCancel(b.Context())

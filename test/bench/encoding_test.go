@@ -29,7 +29,7 @@ func BenchmarkEncodings(b *testing.B) {
 	text := kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, scheme, scheme, kjson.SerializerOptions{})
 	binary := cbor.NewSerializer(scheme, scheme)
 	for _, kind := range []string{"Installation", "Execution", "DeployItem", "Target"} {
-		list := &unstructured.UnstructuredList{} // as API servers have custom resources
+		list := &unstructured.UnstructuredList{} // the type in which API servers keep custom resources
 		list.SetGroupVersionKind(lsv1alpha1.SchemeGroupVersion.WithKind(kind + "List"))
 		check(b, s.client.List(b.Context(), list, client.InNamespace(namespace)))
 		b.Run(kind, func(b *testing.B) {
@@ -45,13 +45,14 @@ func BenchmarkEncodings(b *testing.B) {
 	}
 }
 
-// encoding is what a form of a list costs: its size, also as API servers pack what is long, and the least time of several.
+// encoding is the cost of one format of a list: its size, also compressed as API servers do with long answers, and the shortest time of
+// several.
 type encoding struct {
 	bytes, packed  float64
 	encode, decode time.Duration
 }
 
-// attempts is how often a time is measured: the least is that with the least other work on the machine.
+// attempts is how often a time is measured: the shortest is least disturbed by other work on the machine.
 const attempts = 30
 
 func encodingOf(b *testing.B, s runtime.Serializer, list runtime.Object) encoding {
@@ -59,7 +60,7 @@ func encodingOf(b *testing.B, s runtime.Serializer, list runtime.Object) encodin
 	result := encoding{encode: time.Hour, decode: time.Hour}
 	encode := s.Encode
 	if quicker, ok := s.(runtime.NondeterministicEncoder); ok {
-		encode = quicker.EncodeNondeterministic // nobody compares answers byte by byte
+		encode = quicker.EncodeNondeterministic // answers are never compared byte by byte
 	}
 	var written bytes.Buffer
 	for range attempts {

@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// calmNamespace is that of somebody who has single jobs while others have many.
+	// calmNamespace is the namespace of a tenant with single jobs while others have many.
 	calmNamespace = "bench-calm"
-	// singlesAlone is how many single jobs are measured while nothing else goes on.
+	// singlesAlone is how many single jobs are measured without other work.
 	singlesAlone = 15
 )
 
-// BenchmarkFairness compares the time of single jobs in one namespace while another one has hundreds in work with their time while nothing
-// else goes on. What is left of the ratio is told apart by that of a bare write: the API server is shared, too.
+// BenchmarkFairness compares the time of single jobs in one namespace while another one has hundreds of active jobs with their time without
+// other work. The time of a plain write shows how much of the ratio is due to the shared API server.
 func BenchmarkFairness(b *testing.B) { eachFlow(b, benchmarkFairness) }
 
 func benchmarkFairness(b *testing.B, flow lsv1alpha1.Flow) {
@@ -67,13 +67,30 @@ func benchmarkFairness(b *testing.B, flow lsv1alpha1.Flow) {
 		b.ReportMetric(beside.jobs.at(100)/alone.jobs.at(50), "x-alone-worst")
 		b.ReportMetric(beside.writes.at(50)/alone.writes.at(50), "x-write")
 		b.ReportMetric(float64(*floodFlag)/took.Seconds(), "flood/s")
+		fairnessHolds(b, beside.jobs.at(50)/alone.jobs.at(50), beside.writes.at(50)/alone.writes.at(50))
 	}
 }
 
-// single is how long single jobs took, and bare writes between them, the shortest first.
+// A single job beside many others may take fairBudget times as long as alone. Where a bare write of another client takes longer, too, the
+// shared API server is the limit: then, it may take apiServerShare times as much longer as that write.
+const (
+	fairBudget     = 5.0
+	apiServerShare = 3.0
+)
+
+// fairnessHolds fails if single jobs have waited for those of another namespace.
+func fairnessHolds(b *testing.B, job, write float64) {
+	b.Helper()
+	if job > fairBudget && job > apiServerShare*write {
+		b.Errorf("beside %d others, a single job took %.1f times as long, and a bare write %.1f times: the budget is %.0f times, or %.0f times the write",
+			*floodFlag, job, write, fairBudget, apiServerShare)
+	}
+}
+
+// single contains the durations of single jobs, and of plain writes between them, the shortest first.
 type single struct{ jobs, writes heard }
 
-// singles runs one job after the other in the calm namespace, at least one, and goes on as long as it is told to.
+// singles runs one job after the other in the calm namespace, at least one, as long as goOn returns true.
 func (s *stand) singles(b *testing.B, prefix string, goOn func(done int) bool) single {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), patience)

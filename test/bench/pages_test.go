@@ -38,17 +38,17 @@ import (
 )
 
 const (
-	// pagesOfOne is how many pages somebody has open, one of which shows the targets and the others the overview.
+	// pagesOfOne is how many pages one user has open; one of them shows the targets and the others the overview.
 	pagesOfOne = 10
-	// clusters is how many Targets there are to look at.
+	// clusters is how many Targets the server checks.
 	clusters = 20
-	// looksEvery is how often an open page has the server look at them.
+	// looksEvery is how often an open page makes the server check them.
 	looksEvery = time.Minute
 )
 
-// BenchmarkPages measures how long it takes until all open pages have heard of a change among many installations, from the moment at which
-// the write is sent: first while they only listen, then while they also have the server look at targets, as pages do. The pages are in this
-// process, and so is the server: both share the processor with the API server.
+// BenchmarkPages measures how long it takes from a write until all open pages have received a change among many installations: first while
+// they only listen, then while they also make the server check targets, as pages do. The pages and the server run in this process and share
+// the CPU with the API server.
 func BenchmarkPages(b *testing.B) {
 	s := newServer(b, lsv1alpha1.FlowJob)
 	s.fill(b, *shownFlag)
@@ -86,10 +86,10 @@ func BenchmarkPages(b *testing.B) {
 	}
 }
 
-// promise is how soon pages are to hear of a change.
+// promise is how soon pages must receive a change.
 const promise = 500 * time.Millisecond
 
-// heard is how long each page took to hear of each change.
+// heard contains how long each page took to receive each change.
 type heard []time.Duration
 
 func (h heard) at(percent int) float64 {
@@ -107,7 +107,7 @@ func (h heard) report(b *testing.B, part string) {
 	b.ReportMetric(h.within(promise), "%-in-time-"+part)
 }
 
-// fill creates installations that have succeeded long ago, and Targets.
+// fill creates installations that succeeded long ago, and Targets.
 func (s *stand) fill(b *testing.B, count int) {
 	b.Helper()
 	each(b, names("shown", count), func(ctx context.Context, name string) error {
@@ -144,10 +144,10 @@ func (s *stand) serve(b *testing.B) string {
 	return "http://" + listener.Addr().String()
 }
 
-// browser is that of somebody who has logged in.
+// browser is a browser with a session.
 type browser struct{ address, cookie string }
 
-// logIn makes an account that may see everything, and logs it in.
+// logIn creates a service account that may see everything, and logs it in.
 func (s *stand) logIn(b *testing.B, address, name string) *browser {
 	b.Helper()
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: name}
@@ -198,7 +198,7 @@ func (r *browser) post(ctx context.Context, path, body string) (*http.Response, 
 	return response, errors.Join(err, response.Body.Close())
 }
 
-// look has the server look at the targets for each page, once the first of them was opened and then again and again.
+// look makes the server check the targets for each page, after the first delay and then periodically.
 func (r *browser) look(ctx context.Context, b *testing.B, first time.Duration) {
 	timer := time.NewTimer(first)
 	defer timer.Stop()
@@ -217,7 +217,7 @@ func (r *browser) look(ctx context.Context, b *testing.B, first time.Duration) {
 	}
 }
 
-// openPage notes when it hears of changes, which have marks in their messages.
+// openPage records when it receives changes, which have marks in their messages.
 type openPage struct {
 	view  string
 	mutex sync.Mutex
@@ -226,7 +226,7 @@ type openPage struct {
 	ended error
 }
 
-// open opens the stream of a page. It has heard of the mark "" when it has its document.
+// open opens the stream of a page. It has received the mark "" when it has its document.
 func (r *browser) open(b *testing.B, view string) *openPage {
 	b.Helper()
 	response, err := r.send(b.Context(), http.MethodGet, "stream/"+view, "")
@@ -265,7 +265,7 @@ func (p *openPage) note(line []byte, now time.Time) {
 	}
 }
 
-// await waits until the page has heard of a mark, and returns when that was.
+// await waits until the page has received a mark, and returns the time.
 func (p *openPage) await(ctx context.Context, mark string) (time.Time, error) {
 	for {
 		p.mutex.Lock()
@@ -286,8 +286,8 @@ func (p *openPage) await(ctx context.Context, mark string) (time.Time, error) {
 	}
 }
 
-// changes marks one installation after the other for as long as it takes every page to look at the targets once, at moments that nothing
-// is in step with, and returns how long the writes took and after what time each page had heard of each.
+// changes marks one installation after the other until every page has made the server check the targets once, at irregular times, and
+// returns the durations of the writes and how long each page took to receive each.
 func (s *stand) changes(b *testing.B, part string, pages []*openPage) (writes, all heard) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), patience)

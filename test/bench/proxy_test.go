@@ -24,7 +24,7 @@ type write struct {
 	body                             []byte
 }
 
-// proxy stands before an API server and takes down what is written.
+// proxy stands in front of an API server and records writes.
 type proxy struct {
 	front *relay.Front
 
@@ -62,7 +62,7 @@ func (p *proxy) pass(request *http.Request, next http.RoundTripper) (*http.Respo
 	return next.RoundTrip(request)
 }
 
-// taken returns what was written since the last call.
+// taken returns the writes since the last call.
 func (p *proxy) taken() []write {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

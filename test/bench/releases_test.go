@@ -24,7 +24,7 @@ import (
 	"espalier.dev/internal/testkit/traffic"
 )
 
-// BenchmarkReleases is many roots with one Helm release each, of a chart with three objects: installed, asked for another job that
+// BenchmarkReleases measures many roots with one Helm release each, of a chart with three objects: installed, given another job that
 // changes nothing, upgraded, uninstalled. Bytes are those between the deployer and the target, in both directions.
 func BenchmarkReleases(b *testing.B) {
 	s := newServer(b, lsv1alpha1.FlowJob)
@@ -113,10 +113,10 @@ func releaseBlueprint(chart, value string) func(name string) string {
 	}
 }
 
-// scale stands before the target and counts the bytes of bodies, in both directions.
+// scale stands in front of the target and counts the bytes of bodies, in both directions.
 type scale struct{ bytes atomic.Int64 }
 
-// weigh leads the Target of a stand over a scale.
+// weigh routes the Target of a stand through a scale.
 func weigh(b *testing.B, s *stand) *scale {
 	b.Helper()
 	config := s.server.Config()

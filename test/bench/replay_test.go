@@ -23,12 +23,12 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// replayers is how many installations the bare client works on at once: as many as the controllers, which have eight workers each
-// for installations, executions and deploy items.
+// replayers is the concurrency of the plain client: that of the controllers, which have eight workers each for installations, executions
+// and deploy items.
 const replayers = 24
 
-// tape is all that is written for one installation, its creation included, in order. Names are replaced by others of the same length,
-// since some bodies are in a binary form that states lengths.
+// tape contains all writes for one installation, including its creation, in order. Names are replaced by others of the same length, because
+// some bodies are in a binary format that contains lengths.
 type tape struct {
 	writes []write
 	names  []string // of objects that are created and do not contain the installation's name
@@ -36,7 +36,7 @@ type tape struct {
 
 const taped = "tape-0000"
 
-// record lets one installation succeed on a stand of its own and takes down what is written for it.
+// record runs one installation to success on a separate stand and records the writes for it.
 func record(b *testing.B, flow lsv1alpha1.Flow) *tape {
 	b.Helper()
 	s := newServer(b, flow)
@@ -72,7 +72,7 @@ func newTape(b *testing.B, flow lsv1alpha1.Flow, writes []write) *tape {
 			if name, _ := metadata["name"].(string); w.method == http.MethodPost && !strings.Contains(name, taped) && len(name) > 4 {
 				made.names = append(made.names, name)
 			}
-			delete(metadata, "resourceVersion") // the replay does not ask for conflicts
+			delete(metadata, "resourceVersion") // the replay must not cause conflicts
 			delete(metadata, "uid")
 			w.body, err = json.Marshal(content)
 			check(b, err)
@@ -83,7 +83,7 @@ func newTape(b *testing.B, flow lsv1alpha1.Flow, writes []write) *tape {
 	return made
 }
 
-// copyOf is the tape's write for another installation, whose name is as long.
+// copyOf returns the tape's write for another installation, whose name has the same length.
 func (t *tape) copyOf(w write, installation string) write {
 	pairs := []string{taped, installation}
 	for _, name := range t.names {
@@ -94,7 +94,7 @@ func (t *tape) copyOf(w write, installation string) write {
 	return w
 }
 
-// replay does what the controllers would do for so many installations, and nothing else, on an API server without controllers.
+// replay performs only the controllers' writes for count installations, on an API server without controllers.
 func replay(b *testing.B, t *tape, count int) time.Duration {
 	b.Helper()
 	config := newServer(b, lsv1alpha1.FlowJob).server.Config()
@@ -104,7 +104,7 @@ func replay(b *testing.B, t *tape, count int) time.Duration {
 	return t.send(b, sender, config.Host, names("copy", count))
 }
 
-// send writes all that is on the tape for each of the names.
+// send sends all writes on the tape for each of the names.
 func (t *tape) send(b *testing.B, sender *http.Client, host string, all []string) time.Duration {
 	b.Helper()
 	queue := make(chan string)

@@ -14,7 +14,7 @@ import (
 	"espalier.dev/internal/testkit/measure"
 )
 
-// stand is a test stand: an API server of its own with the controllers beside it, each a process.
+// stand is a test stand: a separate API server with the controllers beside it, each in its own process.
 type stand struct {
 	flow        lsv1alpha1.Flow
 	deploys     func(installation string) (configMap string)
@@ -38,7 +38,7 @@ func newStand(b *testing.B, flow lsv1alpha1.Flow, arguments ...string) *stand {
 	return s
 }
 
-// newServer is a stand without controllers.
+// newServer returns a stand without controllers.
 func newServer(b *testing.B, flow lsv1alpha1.Flow) *stand {
 	b.Helper()
 	s := &stand{flow: flow, server: testkit.NewServer(b, testkit.ProjectCRDs())}
@@ -71,7 +71,7 @@ func (s *stand) run(b *testing.B, kubeconfig string, arguments ...string) {
 	s.controllers = measure.StartControllers(b, kubeconfig, append(arguments, "--approval-address=0")...)
 }
 
-// served is what the API server has been asked for since it started, by anybody but this process.
+// served returns the requests to the API server since it started, except those of this process.
 func (s *stand) served(b *testing.B) measure.Requests {
 	b.Helper()
 	return s.meter.Requests(b)

@@ -24,7 +24,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// writers is how many clients create, change and delete installations at once.
+// writers is how many clients create, change and delete installations concurrently.
 const writers = 16
 
 func namespaceNamed(name string) *corev1.Namespace {
@@ -37,7 +37,7 @@ imports:
 - {name: cluster, type: target, targetType: landscaper.gardener.cloud/kubernetes-cluster}
 `
 
-// leaf deploys one config map. With an import, that is its value; with an export, it passes the value on with a letter more.
+// leaf deploys one config map. With an import, that is its value; with an export, it passes on the value with an added letter.
 type leaf struct {
 	configMap string
 	value     string // x if it is empty
@@ -67,7 +67,7 @@ exportExecutions:
 	return head + imports + l.deployment(value) + exports + passOn
 }
 
-// deployment has a blueprint deploy the config map.
+// deployment returns a blueprint that deploys the config map.
 func (l leaf) deployment(value string) string {
 	return fmt.Sprintf(`deployExecutions:
 - name: default
@@ -91,7 +91,7 @@ func (l leaf) deployment(value string) string {
 `, l.configMap, targetNamespace, value)
 }
 
-// nested is an installation template; data lists its imports and exports of data, as further fields.
+// nested returns an installation template; data lists its imports and exports of data, as further fields.
 func nested(name, blueprint, data string) string {
 	indented := "        " + strings.ReplaceAll(strings.TrimSpace(blueprint), "\n", "\n        ")
 	return fmt.Sprintf(`- apiVersion: landscaper.gardener.cloud/v1alpha1
@@ -107,7 +107,7 @@ func nested(name, blueprint, data string) string {
 %s`, name, indented, data)
 }
 
-// treeBlueprint has a fan-out on two levels; its leaves deploy.
+// treeBlueprint returns a blueprint with a fan-out on two levels; its leaves deploy.
 func treeBlueprint(name string, fan int) string {
 	var branches strings.Builder
 	for i := range fan {
@@ -120,7 +120,7 @@ func treeBlueprint(name string, fan int) string {
 	return head + "subinstallations:\n" + branches.String()
 }
 
-// chainBlueprint has siblings each of which imports what the one before exports.
+// chainBlueprint returns a blueprint with siblings, each of which imports the export of the previous one.
 func chainBlueprint(name string, length int) string {
 	var links strings.Builder
 	for i := range length {
@@ -137,7 +137,7 @@ func chainBlueprint(name string, length int) string {
 	return head + "subinstallations:\n" + links.String()
 }
 
-// installation is a root that begins to work as soon as it is there.
+// installation returns a root whose job starts as soon as it is created.
 func installation(flow lsv1alpha1.Flow, name, blueprint string) *lsv1alpha1.Installation {
 	builder := testkit.Installation(namespace, name).Blueprint(blueprint).ImportTarget("cluster", targetName)
 	if flow == lsv1alpha1.FlowContinuous {
@@ -154,13 +154,13 @@ func names(prefix string, count int) []string {
 	return all
 }
 
-// each calls a function for all names, several at a time.
+// each calls a function for all names, several concurrently.
 func each(b *testing.B, all []string, do func(context.Context, string) error) {
 	b.Helper()
 	eachOf(b, writers, all, do)
 }
 
-// eachOf does so with a number of workers.
+// eachOf does so with the given number of workers.
 func eachOf(b *testing.B, number int, all []string, do func(context.Context, string) error) {
 	b.Helper()
 	queue := make(chan string)
@@ -194,7 +194,7 @@ func (s *stand) create(b *testing.B, all []string) time.Duration {
 	})
 }
 
-// update asks for another job of each, or in the continuous flow has each deploy another value.
+// update requests another job of each, or in the continuous flow makes each deploy another value.
 func (s *stand) update(b *testing.B, all []string) time.Duration {
 	b.Helper()
 	var list lsv1alpha1.InstallationList
@@ -231,10 +231,10 @@ func (s *stand) remove(b *testing.B, all []string) time.Duration {
 	})
 }
 
-// verdict reports whether an event is the one that is awaited, or an error if that will not come.
+// verdict reports whether an event is the awaited one, or an error if that will not come.
 type verdict func(watch.Event, *lsv1alpha1.Installation) (bool, error)
 
-// finished waits for the end of a job other than the one before, or in the continuous flow for that of another generation.
+// finished awaits the end of a job other than the previous one, or in the continuous flow of another generation.
 func (s *stand) finished(before map[string]lsv1alpha1.Installation) verdict {
 	return func(_ watch.Event, i *lsv1alpha1.Installation) (bool, error) {
 		was := before[i.Name]
@@ -253,14 +253,14 @@ func (s *stand) finished(before map[string]lsv1alpha1.Installation) verdict {
 // patience ends a run that hangs.
 const patience = 10 * time.Minute
 
-// await does something and measures the time until all the named installations are where they should be.
+// await performs an action and measures the time until all the named installations have reached the expected state.
 func (s *stand) await(b *testing.B, all []string, judge verdict, act func()) time.Duration {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), patience)
 	defer cancel()
 	var list lsv1alpha1.InstallationList
 	check(b, s.client.List(ctx, &list, client.InNamespace(namespace), client.Limit(1)))
-	// The API server ends a watch whose reader is slow, which is nothing to fail for.
+	// The API server ends a watch whose reader is slow, which is not a failure.
 	events, err := watchtools.NewRetryWatcherWithContext(ctx, list.ResourceVersion, &cache.ListWatch{
 		WatchFuncWithContext: func(ctx context.Context, raw metav1.ListOptions) (watch.Interface, error) {
 			return s.client.Watch(ctx, &lsv1alpha1.InstallationList{}, &client.ListOptions{Namespace: namespace, Raw: &raw})

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// disguises are the forms in which a planted value would still be one.
+// disguises returns the forms in which a planted value would still leak.
 func disguises(canary string) []string {
 	padded := func(before string) string {
 		text := base64.StdEncoding.EncodeToString([]byte(before + canary))
@@ -24,27 +24,52 @@ func disguises(canary string) []string {
 	}
 }
 
-const traces = "the traces"
+// prefix is how much of a form is looked up: less than any form has.
+const prefix = 8
 
-// wantNone fails for each place at which one of the canaries was seen.
+// sought are the forms of planted values, by their beginnings.
+type sought map[string][]shape
+
+type shape struct{ form, planted string }
+
+func seek(canaries map[string]string) sought {
+	all := sought{}
+	for planted, canary := range canaries {
+		for _, form := range disguises(canary) {
+			all[form[:prefix]] = append(all[form[:prefix]], shape{form, planted})
+		}
+	}
+	return all
+}
+
+// in returns what was planted in a text, with its surroundings.
+func (s sought) in(text string) map[string]string {
+	found := map[string]string{}
+	for at := range max(0, len(text)-prefix+1) {
+		for _, t := range s[text[at:at+prefix]] {
+			if strings.HasPrefix(text[at:], t.form) {
+				found[t.planted] = text[max(0, at-120):min(len(text), at+len(t.form)+60)]
+			}
+		}
+	}
+	return found
+}
+
+// wantNone fails for each place where a canary was found.
 func (w *world) wantNone(canaries map[string]string) {
 	w.Helper()
+	all := seek(canaries)
 	for place, text := range w.everythingSaid() {
-		if text == "" && place != traces { // which tell of runs that have ended, and there may be none
+		if text == "" {
 			w.Errorf("nothing is known of %s", place)
 		}
-		for planted, canary := range canaries {
-			for _, form := range disguises(canary) {
-				if at := strings.Index(text, form); at >= 0 {
-					w.Errorf("%s shows what was planted in %s: ...%s...", place, planted, text[max(0, at-120):min(len(text), at+len(form)+60)])
-					break
-				}
-			}
+		for planted, shown := range all.in(text) {
+			w.Errorf("%s shows what was planted in %s: ...%s...", place, planted, shown)
 		}
 	}
 }
 
-// canaryOf is a value that is valid hardly anywhere, and different for each place.
+// canaryOf returns a value that is valid hardly anywhere, and different for each place.
 func canaryOf(place int) string { return fmt.Sprintf("Kq%02d_cAnary+%02dZx", place, place) }
 
 func TestTheSearchFindsEveryDisguise(t *testing.T) {
@@ -52,11 +77,7 @@ func TestTheSearchFindsEveryDisguise(t *testing.T) {
 	for _, text := range []string{
 		canary, strings.ToUpper(canary), "x" + canary[:15] + "...", base64.StdEncoding.EncodeToString([]byte("user:" + canary)), url.QueryEscape(canary),
 	} {
-		found := false
-		for _, form := range disguises(canary) {
-			found = found || strings.Contains(text, form)
-		}
-		if !found {
+		if found := seek(map[string]string{"it": canary}).in("before " + text + " after"); found["it"] == "" {
 			t.Errorf("%q is not found", text)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 func init() { maps.Copy(paths, chartPaths) }
 
-// packed is a chart with one template, as a configuration holds it.
+// packed returns a chart with one template, in the form of a configuration.
 func packed(template, schema string) string {
 	files := archive.Files{
 		"c/Chart.yaml":         []byte("apiVersion: v2\nname: c\nversion: 1.0.0\n"),
@@ -41,7 +41,7 @@ spec:
   template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i, imagePullPolicy: {{ .Values.word | quote }}}]}}
 `
 
-// release deploys a chart; the rest of the configuration is given.
+// release deploys a chart with the given rest of the configuration.
 func release(config string) string {
 	return deployItem("name: one, type: landscaper.gardener.cloud/helm, target: {import: cluster}, " +
 		"config: {apiVersion: helm.deployer.landscaper.gardener.cloud/v1alpha1, kind: ProviderConfiguration, " + config + "}")
@@ -52,7 +52,7 @@ func chart(name, template, schema, more string) string {
 		`values: {word: "@"}` + more)
 }
 
-// chartPaths are the ways of a secret through a Helm chart.
+// chartPaths are the paths of a secret through a Helm chart.
 var chartPaths = map[string]path{
 	"chart-refused":  {blueprint: chart("refused", chartDeployment, "", ""), item: true, want: "imagePullPolicy"},
 	"chart-template": {blueprint: chart("template", chartDeployment, "", ", helmDeployment: false"), item: true, want: "imagePullPolicy"},

@@ -6,12 +6,15 @@ package canary_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -20,15 +23,17 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// path is one way in which a value of a Secret can get into an error. The at sign stands for the value.
+// path is a way in which a value of a Secret can get into an error. The at sign stands for the value.
 type path struct {
 	// blueprint is what the blueprint does with the import "secret".
 	blueprint string
-	// spec is what the spec of the installation has beside its imports and its blueprint.
+	// spec is the rest of the installation's spec, beside its imports and its blueprint.
 	spec string
-	// item says that the deploy item, and not the installation, is where the error is told first.
+	// item reports that the deploy item, and not the installation, shows the error first.
 	item bool
-	// want is what the message must say nevertheless: people have to find the mistake.
+	// continuous reports that the installation is in the continuous flow.
+	continuous bool
+	// want is what the message must nevertheless contain: users must be able to find the mistake.
 	want string
 }
 
@@ -47,7 +52,7 @@ func manifests(config string) string {
 		"config: {apiVersion: manifest.deployer.landscaper.gardener.cloud/v1alpha2, kind: ProviderConfiguration, " + config + "}")
 }
 
-// object deploys one object. The rest of its metadata and content is given.
+// object deploys one object with the given rest of its metadata and content.
 func object(head, metadata, content string) string {
 	return manifests("manifests: [{manifest: {" + head + ", metadata: {namespace: NAMESPACE, " + metadata + "}, " + content + "}}]")
 }
@@ -103,6 +108,7 @@ var paths = map[string]path{
 		),
 		want: "apiVersion",
 	},
+	"item-type":            {blueprint: deployItem(`name: one, type: "@", ` + mockConfig), want: "type"},
 	"item-of-another-type": {blueprint: template("deployItems: '@'"), want: "deployItems"},
 	"item-number":          {blueprint: mock(`name: one, updateOnChangeOnly: "@"`), want: "updateOnChangeOnly"},
 
@@ -298,6 +304,11 @@ var paths = map[string]path{
 		blueprint: nested(`name: sub, exports: {data: [{name: a, dataRef: "@ /"}]}, ` + emptyBlueprint),
 		want:      "exports.data[0]",
 	},
+	"nested-mapping": {
+		blueprint: nested("name: sub, importDataMappings: {other: '@'}, blueprint: {filesystem: {blueprint.yaml: " +
+			quoted("apiVersion: landscaper.gardener.cloud/v1alpha1\nkind: Blueprint\nimports: [{name: other, type: data, schema: {type: integer}}]\n") + "}}"),
+		want: "other",
+	},
 	"nested-blueprint":      {blueprint: nested(`name: sub, blueprint: {ref: "cd://@"}`), want: "blueprint"},
 	"nested-blueprint-text": {blueprint: nested(`name: sub, blueprint: {filesystem: {blueprint.yaml: "@: ["}}`), want: "blueprint"},
 	"nested-of-wrong-type":  {blueprint: nested(`name: sub, imports: "@", ` + emptyBlueprint), want: "subinstallations"},
@@ -364,7 +375,24 @@ var paths = map[string]path{
 	"in-capitals": {blueprint: mock(`name: one, dependsOn: ["{{ .imports.secret | upper }}"]`), want: "deploy items"},
 }
 
-// inputs are the imports that every installation has, unless its blueprint says so itself.
+// inBothFlows are paths through code that differs in the continuous flow.
+var inBothFlows = []string{
+	"schema-pattern", "mapping", "template-fails", "item-name-twice", "item-depends-on", "nested-name", "restart-policy", "chart-fails", "check-object",
+	"export-key", "export-schema", "export-fails", "container-says",
+}
+
+// everyPath returns all paths by the names of installations.
+func everyPath() map[string]path {
+	all := maps.Clone(paths)
+	for _, name := range inBothFlows {
+		p := paths[name]
+		p.continuous = true
+		all[name+"-flow"] = p
+	}
+	return all
+}
+
+// inputs are the imports of every installation, unless its blueprint has its own.
 const inputs = `imports:
 - {name: secret, type: data, schema: {type: string}}
 - {name: cluster, type: target, targetType: landscaper.gardener.cloud/kubernetes-cluster}
@@ -376,17 +404,23 @@ func (p path) installation(w *world, name string) string {
 		blueprint = inputs + blueprint
 	}
 	blueprint = strings.NewReplacer("@", "{{ .imports.secret }}", "NAMESPACE", w.Namespace).Replace(blueprint)
+	flow, request := lsv1alpha1.FlowJob, "landscaper.gardener.cloud/operation: reconcile"
+	if p.continuous {
+		flow, request = lsv1alpha1.FlowContinuous, ""
+	}
 	return fmt.Sprintf(`
 apiVersion: landscaper.gardener.cloud/v1alpha1
 kind: Installation
-metadata: {name: %[1]s, annotations: {landscaper.gardener.cloud/operation: reconcile}}
+metadata: {name: %[1]s, annotations: {%[5]s}}
 spec:
+  flow: %[4]s
   imports:
     data: [{name: secret, secretRef: {name: %[1]s, key: value}}]
     targets: [{name: cluster, target: cluster}]
   %[2]s
   blueprint: {inline: {filesystem: {blueprint.yaml: %[3]s}}}
-`, name, strings.ReplaceAll(p.spec, "INSTALLATION", "out-of-"+name), quoted("apiVersion: landscaper.gardener.cloud/v1alpha1\nkind: Blueprint\n"+blueprint))
+`, name, strings.ReplaceAll(p.spec, "INSTALLATION", "out-of-"+name),
+		quoted("apiVersion: landscaper.gardener.cloud/v1alpha1\nkind: Blueprint\n"+blueprint), flow, request)
 }
 
 func quoted(text string) string {
@@ -422,7 +456,7 @@ func (w *world) target(name, kubeconfig string) {
 		"spec: {type: landscaper.gardener.cloud/kubernetes-cluster, config: {kubeconfig: %s}}", name, quoted(kubeconfig)))
 }
 
-// told waits until somebody who looks at the object reads what went wrong, and returns that.
+// told waits until the object shows an error to its readers, and returns it.
 func (w *world) told(t *testing.T, name string, item bool) string {
 	t.Helper()
 	if !item {
@@ -436,8 +470,7 @@ func (w *world) told(t *testing.T, name string, item bool) string {
 		}
 		return failed.Status.LastError.Message
 	}
-	deployItem := &lsv1alpha1.DeployItem{}
-	deployItem.Namespace, deployItem.Name = w.Namespace, execution.ItemName(name, "one")
+	deployItem := testkit.DeployItem(w.Namespace, execution.ItemName(name, "one")).Build()
 	message := func(i *lsv1alpha1.DeployItem) string {
 		if i.Status.LastError != nil {
 			return i.Status.LastError.Message
@@ -455,7 +488,7 @@ func (w *world) told(t *testing.T, name string, item bool) string {
 	)
 }
 
-// quiet waits until nobody has anything to say any more.
+// quiet waits until nothing more is reported.
 func (w *world) quiet() {
 	w.Helper()
 	recorder := testkit.Record(w.T, w.APIServer, w.Namespace, testkit.Kinds(&corev1.Event{}, &eventsv1.Event{}, &lsv1alpha1.Installation{}))
@@ -464,15 +497,17 @@ func (w *world) quiet() {
 
 func TestNoErrorShowsTheValueOfAnImportedSecret(t *testing.T) {
 	w := newWorld(t)
+	w.plays()
 	w.target("cluster", w.kubeconfig)
 	canaries := map[string]string{"the Target": w.credential()}
-	for name, p := range paths {
+	all := everyPath()
+	for name, p := range all {
 		canaries[name] = canaryOf(len(canaries))
 		w.secret(name, canaries[name])
 		w.create(p.installation(w, name))
 	}
 	t.Run("what is told", func(t *testing.T) {
-		for name, p := range paths {
+		for name, p := range all {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				if message := w.told(t, name, p.item); !strings.Contains(message, p.want) {
@@ -485,7 +520,7 @@ func TestNoErrorShowsTheValueOfAnImportedSecret(t *testing.T) {
 	w.wantNone(canaries)
 }
 
-// A value that is too short to be masked wherever it stands is not shown by what quotes it.
+// Errors do not quote a value that is too short to be masked everywhere.
 func TestShortValuesAreNotQuoted(t *testing.T) {
 	w := newWorld(t)
 	w.target("cluster", w.kubeconfig)
@@ -499,7 +534,7 @@ func TestShortValuesAreNotQuoted(t *testing.T) {
 	}
 }
 
-// What a nested installation is given by its parent, and a sibling by another, is as secret as it was there.
+// Imports that a nested installation gets from its parent, and a sibling from another, stay secret.
 func TestSecretsStaySecretOnTheirWay(t *testing.T) {
 	w := newWorld(t)
 	w.target("cluster", w.kubeconfig)
@@ -524,7 +559,36 @@ func TestSecretsStaySecretOnTheirWay(t *testing.T) {
 	w.wantNone(canaries)
 }
 
-// credential is what the test's own kubeconfig has to keep secret.
+// What comes from a Secret that has changed since the job is shown neither as it is nor as it will be, and what others say about it neither.
+func TestNoPreviewShowsASecret(t *testing.T) {
+	w := newWorld(t)
+	w.target("cluster", w.kubeconfig)
+	canaries := map[string]string{"the Target": w.credential(), "the former Secret": canaryOf(1), "the Secret": canaryOf(2)}
+	w.secret("deployed", canaries["the former Secret"])
+	shown := func(head, content string) string {
+		return "{manifest: {" + head + ", metadata: {name: shown, namespace: NAMESPACE}, " + content + "}}"
+	}
+	objects := manifests("manifests: [" + shown(configMap, `data: {word: "a @ b"}`) + ", " +
+		shown("apiVersion: v1, kind: Secret", `stringData: {word: "@"}`) + ", " +
+		shown("apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease", `spec: {word: "@", "@": x}`) + "]")
+	config := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\ndata: {word: {{ .Values.word | quote }}}\n"
+	_, item, _ := strings.Cut(strings.Replace(chart("two", config, "", ""), "name: one", "name: two", 1), "deployItems:\n")
+	w.create(path{blueprint: objects + item}.installation(w, "deployed"))
+	testkit.EventuallyFinished(t, w.APIServer, testkit.Installation(w.Namespace, "deployed").Build(), lsv1alpha1.PhaseSucceeded)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "deployed"}}
+	w.Patch(secret, fmt.Sprintf(`{"stringData":{"value":%s}}`, quoted(canaries["the Secret"])))
+	release := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease"}}
+	release.SetNamespace(w.Namespace)
+	release.SetName("shown")
+	w.SetStatus(release, map[string]any{"conditions": []any{map[string]any{
+		"type": "Stalled", "status": "True", "reason": "Bad", "message": canaries["the former Secret"] + " is bad",
+		"lastTransitionTime": metav1.Now().UTC().Format(time.RFC3339),
+	}}})
+	w.quiet()
+	w.wantNone(canaries)
+}
+
+// credential returns the secret part of the test's own kubeconfig.
 func (w *world) credential() string {
 	w.Helper()
 	var found string
@@ -541,7 +605,7 @@ func (w *world) credential() string {
 	return found
 }
 
-// kubeconfigWith changes the one of the test's own cluster.
+// kubeconfigWith returns a changed kubeconfig of the test's own cluster.
 func (w *world) kubeconfigWith(change func(cluster, user map[string]any)) string {
 	w.Helper()
 	var config map[string]any
@@ -561,6 +625,8 @@ func (w *world) kubeconfigWith(change func(cluster, user map[string]any)) string
 
 func TestNoErrorShowsWhatATargetContains(t *testing.T) {
 	w := newWorld(t)
+	talkative := httptest.NewTLSServer(gossip(false))
+	t.Cleanup(talkative.Close)
 	item := manifests("manifests: [{manifest: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: NAMESPACE}}}]")
 	canaries := map[string]string{}
 	for name, change := range map[string]func(canary string, cluster, user map[string]any){
@@ -577,6 +643,11 @@ func TestNoErrorShowsWhatATargetContains(t *testing.T) {
 		"key": func(canary string, _, user map[string]any) { clear(user); user["client-key-data"] = canary },
 		"login-in-server": func(canary string, cluster, _ map[string]any) {
 			cluster["server"] = "https://me:" + canary + "@localhost"
+		},
+		"quoted-token": func(canary string, cluster, user map[string]any) {
+			quotes(talkative, cluster)
+			clear(user)
+			user["token"] = canary
 		},
 	} {
 		canary := canaryOf(len(canaries))
@@ -597,7 +668,7 @@ func TestNoErrorShowsWhatATargetContains(t *testing.T) {
 	w.wantNone(canaries)
 }
 
-// onlyLetters makes a key of a value that looks like any other key.
+// onlyLetters turns a value into a key that looks like any other key.
 func onlyLetters(r rune) rune {
 	if r == '_' || r == '+' {
 		return 'x'

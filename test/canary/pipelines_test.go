@@ -18,15 +18,17 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	gitops "espalier.dev/api/gitops/v1alpha1"
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/manager"
 	"espalier.dev/internal/testkit"
 )
 
-// gossip refuses everything, except for lists if it is told to, and quotes all that it was sent, with the credentials as they are meant.
+// gossip rejects everything, except for lists if told so, and quotes everything that it received, with decoded credentials.
 func gossip(lists bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if git := strings.Contains(r.URL.Path, "/info/refs") || strings.Contains(r.URL.Path, "git-upload-pack"); lists && !git &&
@@ -42,7 +44,7 @@ func gossip(lists bool) http.Handler {
 	})
 }
 
-// running makes a namespace for an environment in which the application runs a revision, as helm-controller would report it.
+// running creates a namespace for an environment in which the application runs a revision, as helm-controller would report it.
 func (w *world) running(revision string) string {
 	w.Helper()
 	namespace := w.GrantedNamespace(w.T, w.Namespace)
@@ -69,7 +71,7 @@ func (w *world) running(revision string) string {
 	return namespace
 }
 
-// credentials makes a Secret of which everything is a canary that nobody may see.
+// credentials creates a Secret that consists only of canaries.
 func (w *world) credentials(name string, canaries map[string]string, server *httptest.Server) {
 	w.Helper()
 	secret := &corev1.Secret{
@@ -80,11 +82,16 @@ func (w *world) credentials(name string, canaries map[string]string, server *htt
 		secret.StringData[key] = canaryOf(len(canaries)) + canaryOf(len(canaries)+50)
 		canaries[name+" "+key] = secret.StringData[key]
 	}
-	secret.StringData["caFile"] = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	secret.StringData["caFile"] = string(authorityOf(server))
 	w.Create(secret)
 }
 
-// call asks the server for approvals, and remembers all of its answer.
+// authorityOf returns the certificate of a server.
+func authorityOf(server *httptest.Server) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+}
+
+// call calls the server for approvals, and records its whole answer.
 func (w *world) call(method, path, key string) {
 	w.Helper()
 	input := fmt.Sprintf(`("@method" "@path");created=%d;nonce="%s";tag="espalier"`, time.Now().Unix(), rand.Text())
@@ -108,7 +115,7 @@ func (w *world) call(method, path, key string) {
 	fmt.Fprintln(w.answers, method, path, response.Status, response.Header, string(body))
 }
 
-// Git servers and receivers of events refuse what they are sent, and quote it. Nobody else says what opens them.
+// Git servers and receivers of events reject requests, and quote them. Nothing else may show their credentials.
 func TestNoErrorShowsTheCredentialsOfAPipeline(t *testing.T) {
 	events := httptest.NewServer(gossip(false))
 	t.Cleanup(events.Close)
@@ -124,6 +131,8 @@ func TestNoErrorShowsTheCredentialsOfAPipeline(t *testing.T) {
 	}{
 		"gitea":      {pipelines.GitProviderGitea, "/acme/shop.git", false},
 		"gitea-git":  {pipelines.GitProviderGitea, "/acme/shop.git", true},
+		"github":     {pipelines.GitProviderGitHub, "/acme/shop.git", false},
+		"github-git": {pipelines.GitProviderGitHub, "/acme/shop.git", true},
 		"gitlab":     {pipelines.GitProviderGitLab, "/acme/shop.git", false},
 		"gitlab-git": {pipelines.GitProviderGitLab, "/acme/shop.git", true},
 		"bitbucket":  {pipelines.GitProviderBitbucketServer, "/scm/ACME/shop.git", false},
@@ -153,17 +162,41 @@ func TestNoErrorShowsTheCredentialsOfAPipeline(t *testing.T) {
 		w.call(http.MethodGet, "/approval/"+w.Namespace+"/"+name+"/prod/1.1.0", key)
 		w.call(http.MethodPost, "/webhook/"+w.Namespace+"/"+name, key)
 	}
+	w.leaf(canaries)
 	w.quiet()
 	w.wantNone(canaries)
 }
 
-// refused waits until a pipeline tells what somebody has answered.
+// leaf creates a pipeline to a cluster that quotes the token with which the pipeline logs in.
+func (w *world) leaf(canaries map[string]string) {
+	w.Helper()
+	server := httptest.NewTLSServer(gossip(false))
+	w.Cleanup(server.Close)
+	canaries["leaf token"] = canaryOf(len(canaries))
+	kubeconfig := w.kubeconfigWith(func(cluster, user map[string]any) {
+		quotes(server, cluster)
+		clear(user)
+		user["token"] = canaries["leaf token"]
+	})
+	meta := metav1.ObjectMeta{Namespace: w.Namespace, Name: "leaf"}
+	cluster := &gitops.GitopsCluster{ObjectMeta: meta, Spec: gitops.GitopsClusterSpec{SecretRef: &gitops.LocalObjectReference{Name: "leaf"}}}
+	w.Create(&corev1.Secret{ObjectMeta: meta, StringData: map[string]string{"kubeconfig": kubeconfig}}, cluster)
+	apimeta.SetStatusCondition(&cluster.Status.Conditions, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Enrolled"})
+	if err := w.Client().Status().Update(w.Context(), cluster); err != nil {
+		w.Fatal(err)
+	}
+	w.Create(testkit.Pipeline(w.Namespace, "leaf").App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
+		EnvironmentOn("leaf", "dev", w.Namespace).Environment("prod", w.running("1.0.0")).Notification().Build())
+	w.refused("leaf")
+}
+
+// refused waits until a pipeline reports the answer.
 func (w *world) refused(name string) {
 	w.Helper()
 	p := &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
 	testkit.Eventually(w.T, w.APIServer, p, testkit.Is("refused", func(p *pipelines.Pipeline) bool {
 		said := strings.ToLower(asJSON(p.Status))
 		return strings.Contains(said, "403") || strings.Contains(said, "refuse") || strings.Contains(said, "forbidden") ||
-			strings.Contains(said, "denied")
+			strings.Contains(said, "denied") || strings.Contains(said, "not permit")
 	}))
 }

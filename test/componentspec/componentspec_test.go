@@ -30,10 +30,11 @@ import (
 // lives is how many components are compared.
 const lives = 300
 
-// author makes components of which nobody has thought.
+// author creates random components.
 type author struct{ *mathrand.Rand }
 
-// words have none of the characters <, > and &: the library writes them as they are, OCM's tools of today escape them, and theirs count.
+// words contain none of the characters <, > and &: the library writes them unescaped, current OCM tools escape them, and those are
+// authoritative.
 var words = []string{"a", "z", "image", "zürich", "x-y", "A", "10", "9", `quo"te`, "back\\slash", "tab\there", "雪", "e\u0301"}
 
 func (a author) word() string { return words[a.IntN(len(words))] }
@@ -91,7 +92,7 @@ func (a author) component(t *testing.T) *cdv2.ComponentDescriptor {
 	return cd
 }
 
-// read gives a component of the library to our own code, as a registry would.
+// read converts a component of the library into our own type, as if read from a registry.
 func read(t *testing.T, cd *cdv2.ComponentDescriptor) *component.Descriptor {
 	t.Helper()
 	raw, err := json.Marshal(cd)
@@ -105,7 +106,7 @@ func read(t *testing.T, cd *cdv2.ComponentDescriptor) *component.Descriptor {
 	return d
 }
 
-// Both come to the same digest of whatever component.
+// The digests of any component agree.
 func TestDigestsAgree(t *testing.T) {
 	hasher, err := signatures.HasherForName(signatures.SHA256)
 	if err != nil {
@@ -128,7 +129,7 @@ func TestDigestsAgree(t *testing.T) {
 	}
 }
 
-// What the library has signed is accepted, in both of its formats, and no longer if something was changed that it protects.
+// Signatures of the library are accepted, in both of its formats, but not after a change of the signed content.
 func TestItsSignaturesAreVerified(t *testing.T) {
 	key, file := newKey(t)
 	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
@@ -162,7 +163,7 @@ func TestItsSignaturesAreVerified(t *testing.T) {
 	}
 }
 
-// asStored is a world in which every resource is what its digest says.
+// asStored returns a world in which every resource has its recorded digest.
 func asStored() signature.World {
 	return signature.World{
 		Component: func(*component.Descriptor, *component.Reference) (*component.Descriptor, error) {

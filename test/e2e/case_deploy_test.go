@@ -16,7 +16,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// deployed lists the ConfigMaps that deployers have made.
+// deployed lists the ConfigMaps that deployers have created.
 func (w *world) deployed() []string {
 	w.Helper()
 	var list corev1.ConfigMapList
@@ -38,7 +38,7 @@ func (w *world) wantDeployed(names ...string) {
 	}
 }
 
-// wantNothingLeft deletes an installation and checks that everything it has brought about goes with it.
+// wantNothingLeft deletes an installation and checks that everything that it created is deleted with it.
 func (w *world) wantNothingLeft(name string) {
 	w.Helper()
 	w.removed(name)
@@ -131,7 +131,7 @@ func TestCase_WhatIsNeverReadyIsInterruptedOrTimesOut(t *testing.T) {
 	failed = w.rerun("app", lsv1alpha1.PhaseFailed)
 	item := w.items()["slow"]
 	if !slices.Contains(item.Status.LastError.Codes, lsv1alpha1.ErrorTimeout) ||
-		!strings.Contains(failed.Status.LastError.Message, "within 1s") {
+		!strings.Contains(failed.Status.LastError.Message, "timed out after 1s") {
 		t.Errorf("errors: %+v, %+v", item.Status.LastError, failed.Status.LastError)
 	}
 
@@ -171,7 +171,7 @@ func TestCase_ATargetThatCannotBeReachedAtDeletion(t *testing.T) {
 	w.wantDeployed([]string{}...)
 }
 
-// deadKubeconfig leads to a port on which nobody listens.
+// deadKubeconfig leads to a port on which nothing listens.
 const deadKubeconfig = `'{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],` +
 	`"clusters":[{"name":"c","cluster":{"server":"https://127.0.0.1:1"}}],"users":[{"name":"u","user":{"token":"t"}}]}'`
 

@@ -24,8 +24,8 @@ import (
 
 const registryPassword = "the-w0rd-of-the-registry"
 
-// chartsBlueprint deploys three charts: a resource of the component that lies beside it, one that is an artifact, and the
-// artifact once more by its reference.
+// chartsBlueprint deploys three charts: a local resource of the component, one that is an artifact, and the artifact again by its
+// reference.
 const chartsBlueprint = `
 apiVersion: landscaper.gardener.cloud/v1alpha1
 kind: Blueprint
@@ -74,7 +74,7 @@ data: {word: "{{ .Chart.Version }} {{ .Values.from }}"}
 	})
 }
 
-// stocked starts a private registry and stores the Context shelf, which leads to it.
+// stocked starts a private registry and stores the Context shelf, which refers to it.
 func (w *world) stocked() helmcharts.Shelf {
 	w.Helper()
 	shelf := helmcharts.Shelf{Username: "robot", Password: registryPassword}
@@ -107,7 +107,7 @@ func (w *world) release(shelf helmcharts.Shelf, version string) {
 	}}.Push(w.T, components.Store(w.T, shelf.Registry, oci.Credential{Username: shelf.Username, Password: shelf.Password}))
 }
 
-// words are the ConfigMaps of the charts, and releases the revisions that Helm remembers, by name and state.
+// words returns the ConfigMaps of the charts, and releases the revisions in Helm's records, by name and state.
 func (w *world) words() map[string]string {
 	w.Helper()
 	words := map[string]string{}

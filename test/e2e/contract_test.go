@@ -18,7 +18,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// start hands an object a new job, as one does without an installation above it.
+// start gives an object a new job, as users do without an installation above it.
 func (w *world) start(object client.Object) string {
 	w.Helper()
 	job := uuid.NewString()
@@ -112,7 +112,7 @@ spec:
 	}
 }
 
-// A deployer of somebody else sees nothing of these controllers but the API. This one is played by the test.
+// A third-party deployer interacts with these controllers only through the API. The test plays this one.
 func TestJOB73_ADeployerOfSomebodyElseTakesPart(t *testing.T) {
 	w := newWorld(t)
 	w.create(`

@@ -18,7 +18,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// deployed is a deploy execution with one item that puts a ConfigMap into another namespace.
+// deployed is a deploy execution with one deploy item that creates a ConfigMap in another namespace.
 func deployed(target, namespace, name string) string {
 	return fmt.Sprintf(`
 deployExecutions:
@@ -37,7 +37,7 @@ deployExecutions:
 `, name, target, name, namespace)
 }
 
-// nestedIn wraps a blueprint into one that has it as its only nested installation.
+// nestedIn wraps a blueprint into one with it as its only nested installation.
 func nestedIn(blueprint string) string {
 	return fmt.Sprintf(`
 subinstallations:
@@ -52,8 +52,8 @@ subinstallations:
 %s`, indented(blueprint, 8))
 }
 
-// A namespace is deleted while installations in it wait, work, are done, and cannot be deleted. All of it goes, and what stays elsewhere
-// is told.
+// A namespace is deleted while installations in it wait, work, are finished, and cannot be deleted. All of it is deleted, and events name
+// what stays elsewhere.
 func TestJOB46_CON44_ANamespaceThatIsDeletedGoes(t *testing.T) {
 	server := testkit.NewServer(t, testkit.ClusterControllers(), testkit.ProjectCRDs())
 	w := worldOn(t, server)
@@ -97,7 +97,7 @@ func TestJOB46_CON44_ANamespaceThatIsDeletedGoes(t *testing.T) {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}
 	w.Delete(namespace)
 	testkit.EventuallyGone(t, server, namespace)
-	// The deployer of an item that needs no job may have been quicker than the end of its Target.
+	// The deployer of a deploy item that needs no job may have been faster than the end of its Target.
 	for _, name := range []string{"finished", "stranded"} {
 		if !w.Read(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: elsewhere, Name: name}}) {
 			t.Errorf("config map %s is gone, though nothing could be uninstalled", name)
@@ -106,7 +106,7 @@ func TestJOB46_CON44_ANamespaceThatIsDeletedGoes(t *testing.T) {
 	}
 }
 
-// toldOf waits for the event that says that what a deploy item has deployed stays when its namespace goes.
+// toldOf waits for the event that says that what a deploy item has deployed stays after the deletion of its namespace.
 func (w *world) toldOf(item string) {
 	w.Helper()
 	tells := func(event eventsv1.Event) bool {
@@ -133,8 +133,8 @@ func (w *world) toldOf(item string) {
 	w.Errorf("nobody was told that what %s has deployed stays", item)
 }
 
-// The cluster of a Target cannot be reached. The job that deploys ends when the deletion is asked for; the deletion itself leaves nothing
-// behind in silence, and names the way out.
+// The cluster of a Target is unreachable. The job that deploys ends when the deletion is requested; the deletion leaves nothing behind
+// silently, and names the way out.
 func TestJOB46_ADeletionWhileTheTargetCannotBeReached(t *testing.T) {
 	w := newWorld(t)
 	w.create(

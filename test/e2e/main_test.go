@@ -21,14 +21,14 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// world is a namespace of an API server, which is also the cluster that Targets lead to.
+// world is a namespace of an API server, which is also the target cluster.
 type world struct {
 	*managed.World
 	kubeconfig string
 	uids       map[string]types.UID
 }
 
-// newWorld is a world in which all controllers run.
+// newWorld returns a world in which all controllers run.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := idleWorld(t)
@@ -36,19 +36,19 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// idleWorld is a world in which nobody works yet.
+// idleWorld returns a world in which no controller runs yet.
 func idleWorld(t *testing.T) *world {
 	t.Helper()
 	return worldOn(t, testkit.Server(t))
 }
 
-// worldOn is a world in which nobody works yet, on a server of the test's choice.
+// worldOn returns a world on the given server in which no controller runs yet.
 func worldOn(t *testing.T, server *testkit.APIServer) *world {
 	t.Helper()
 	return worldIn(testkit.WorldOn(t, server))
 }
 
-// worldIn is a world in which nobody works yet, in a namespace of the test's choice.
+// worldIn returns a world in the given namespace in which no controller runs yet.
 func worldIn(in *testkit.World) *world {
 	in.Helper()
 	kubeconfig, err := os.ReadFile(in.Kubeconfig())
@@ -58,7 +58,7 @@ func worldIn(in *testkit.World) *world {
 	return &world{World: managed.In(in, managed.SystemNamespace), kubeconfig: string(kubeconfig), uids: map[string]types.UID{}}
 }
 
-// run runs all controllers until the test ends. They know everything that is there when it returns.
+// run runs all controllers until the test ends. When it returns, their caches contain everything that exists.
 func (w *world) run() {
 	w.Helper()
 	mgr := managed.Manager(w.T, w.Config(), w.Options)
@@ -68,7 +68,7 @@ func (w *world) run() {
 	}
 }
 
-// record records everything that controllers or deployers may write, events aside.
+// record records everything that controllers or deployers may write, except for events.
 func (w *world) record() *testkit.Recorder {
 	w.Helper()
 	return testkit.Record(w.T, w.APIServer, w.Namespace,
@@ -99,7 +99,7 @@ func (w *world) configMap(name string) *corev1.ConfigMap {
 	return object
 }
 
-// data returns the content of a DataObject, nothing if there is none.
+// data returns the content of a DataObject, nothing if it does not exist.
 func (w *world) data(name string) string {
 	w.Helper()
 	object := &lsv1alpha1.DataObject{}
@@ -140,13 +140,13 @@ func (w *world) items() map[string]*lsv1alpha1.DeployItem {
 	return items
 }
 
-// finished waits until an installation has finished the newest job in a phase.
+// finished waits until an installation has finished the last requested job in a phase.
 func (w *world) finished(name string, phase lsv1alpha1.Phase) *lsv1alpha1.Installation {
 	w.Helper()
 	return testkit.EventuallyFinished(w.T, w.APIServer, w.installation(name), phase)
 }
 
-// rerun asks for a job and waits for its end.
+// rerun requests a job and waits until it finishes.
 func (w *world) rerun(name string, phase lsv1alpha1.Phase) *lsv1alpha1.Installation {
 	w.Helper()
 	w.request(name)
@@ -165,7 +165,7 @@ func (w *world) removed(name string) {
 	testkit.EventuallyGone(w.T, w.APIServer, w.installation(name))
 }
 
-// nextJob waits until an installation has finished another job than the given one.
+// nextJob waits until an installation has finished a job other than the given one.
 func (w *world) nextJob(name, before string) *lsv1alpha1.Installation {
 	w.Helper()
 	return testkit.Eventually(

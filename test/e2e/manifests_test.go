@@ -45,7 +45,7 @@ func (w *world) parse(text string) []*unstructured.Unstructured {
 	return objects
 }
 
-// apply creates the objects of a case, or brings existing ones to what the file says.
+// apply creates the objects of a case, or updates existing ones to the content of the file.
 func (w *world) apply(path ...string) {
 	w.Helper()
 	for _, object := range w.documents(append([]string{"cases"}, path...)...) {
@@ -53,7 +53,7 @@ func (w *world) apply(path ...string) {
 	}
 }
 
-// put creates an object, or replaces everything that the controllers have no part in.
+// put creates an object, or replaces everything in it that the controllers do not own.
 func (w *world) put(object *unstructured.Unstructured) {
 	w.Helper()
 	object.Object = w.fill(object.Object).(map[string]any)
@@ -84,7 +84,7 @@ func (w *world) get(like, into client.Object) bool {
 	return err == nil
 }
 
-// replacement is an existing object with the content of another one, and with its annotations in addition.
+// replacement returns an existing object with the content of another one, and with its annotations added.
 func replacement(existing, object *unstructured.Unstructured) *unstructured.Unstructured {
 	result := existing.DeepCopy()
 	for key, value := range object.Object {
@@ -137,8 +137,7 @@ func (w *world) fillText(text string) string {
 	return strings.ReplaceAll(text, "NAMESPACE", w.Namespace)
 }
 
-// leaveBehind brings the namespace into the state that a file describes, as changes to testdata/takeover/tree.yaml. The controllers
-// must not run yet.
+// leaveBehind brings the namespace into the state in a file, as changes to testdata/takeover/tree.yaml. The controllers must not run yet.
 func (w *world) leaveBehind(changes ...string) {
 	w.Helper()
 	objects := w.documents("takeover", "tree.yaml")
@@ -159,7 +158,7 @@ func (w *world) leaveBehind(changes ...string) {
 	}
 }
 
-// change changes the object that has the kind and name of the change, or adds or removes one.
+// change changes the object with the kind and name of the change, or adds or removes one.
 func (w *world) change(objects []*unstructured.Unstructured, change *unstructured.Unstructured) []*unstructured.Unstructured {
 	w.Helper()
 	absent, _, err := unstructured.NestedBool(change.Object, "absent")
@@ -231,7 +230,7 @@ func (w *world) json(value any) string {
 	return string(text)
 }
 
-// compressItems stores the items as those do who use the original Go types: as JSON, gzip and base64.
+// compressItems stores the deploy items as the original Go types do: as JSON, gzip and base64.
 func (w *world) compressItems(execution *unstructured.Unstructured) {
 	w.Helper()
 	spec := execution.Object["spec"].(map[string]any)
@@ -248,7 +247,7 @@ func (w *world) compressItems(execution *unstructured.Unstructured) {
 	spec["deployItemsCompressed"] = base64.StdEncoding.EncodeToString(packed.Bytes())
 }
 
-// create creates objects that are written in YAML.
+// create creates objects from YAML.
 func (w *world) create(texts ...string) {
 	w.Helper()
 	for _, text := range texts {
@@ -258,7 +257,7 @@ func (w *world) create(texts ...string) {
 	}
 }
 
-// clusterTarget leads to the API server of the test.
+// clusterTarget is a Target for the API server of the test.
 const clusterTarget = `
 apiVersion: landscaper.gardener.cloud/v1alpha1
 kind: Target

@@ -23,7 +23,7 @@ import (
 	"espalier.dev/internal/testkit/clitest"
 )
 
-// landscaperServer has the definitions that users of Landscaper have, and a Deployment of it.
+// landscaperServer has the CRDs of Landscaper's users, and a Deployment of it.
 func landscaperServer(t *testing.T) *testkit.APIServer {
 	t.Helper()
 	server := testkit.NewServer(t)
@@ -57,8 +57,8 @@ func landscaperServer(t *testing.T) *testkit.APIServer {
 	return server
 }
 
-// The command changes no object, and neither do our controllers that start after it: no job begins because of a take-over. The next one is
-// that which somebody asks for.
+// The command changes no object, and neither do our controllers that start after it: a take-over starts no job. The next one starts on
+// request.
 func TestTakeover_TheCommandAndTheControllersAfterItWriteNothing(t *testing.T) {
 	w := worldOn(t, landscaperServer(t))
 	w.leaveBehind()

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// The page tells people who come from Landscaper what is different. Every line of it has a test.
+// The page describes the differences for users of Landscaper. Every line of it has a test.
 func TestMigrationPageNamesTestsThatExist(t *testing.T) {
 	root := filepath.Join("..", "..")
 	page, err := os.ReadFile(filepath.Join(root, "docs", "migration.md"))

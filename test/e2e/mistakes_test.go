@@ -14,7 +14,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// installationOf is the manifest of an installation. Spec is what it has beside the blueprint, both without indentation.
+// installationOf returns the manifest of an installation. Spec is the rest of its spec beside the blueprint, both without indentation.
 func installationOf(name, spec, blueprint string) string {
 	return fmt.Sprintf(`
 apiVersion: landscaper.gardener.cloud/v1alpha1
@@ -37,7 +37,7 @@ func indented(text string, by int) string {
 	return space + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+space)
 }
 
-// mockItem is a deploy execution with one item of the mock deployer.
+// mockItem returns a deploy execution with one deploy item of the mock deployer.
 func mockItem(settings string) string {
 	return fmt.Sprintf(`
 deployExecutions:
@@ -64,7 +64,7 @@ exportExecutions:
 `, name, name, value)
 }
 
-// Landscaper swallows the error, creates no nested installations at all and succeeds.
+// Landscaper drops the error, creates no nested installations at all and succeeds.
 func TestJOB31_NestedInstallationsInACycleFailTheJob(t *testing.T) {
 	w := newWorld(t)
 	nested := func(name, imports, exports string) string {
@@ -87,7 +87,7 @@ func TestJOB31_NestedInstallationsInACycleFailTheJob(t *testing.T) {
 	}
 }
 
-// Landscaper asks only those for a job, and awaits only those at deletion, who import in another way than by a target map.
+// Landscaper starts jobs only of those successors, and at deletion waits only for those, that import other than by a target map.
 func TestJOB26_JOB42_ATargetMapMakesASuccessor(t *testing.T) {
 	w := newWorld(t)
 	w.create(
@@ -123,7 +123,7 @@ imports:
 	testkit.EventuallyGone(t, w.APIServer, w.installation("maker"))
 }
 
-// Landscaper asks them nevertheless, and they fail because of that.
+// Landscaper nevertheless starts their jobs, and they fail because of that.
 func TestJOB26_SuccessorsOfAFailureAreLeftAlone(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.record()
@@ -138,7 +138,7 @@ func TestJOB26_SuccessorsOfAFailureAreLeftAlone(t *testing.T) {
 	}
 }
 
-// Landscaper deletes its exports when a job begins. Whoever reads them meanwhile finds nothing.
+// Landscaper deletes its exports when a job starts. Meanwhile, readers find nothing.
 func TestJOB25_ExportsStayUntilThereAreNewOnes(t *testing.T) {
 	w := newWorld(t)
 	w.create(installationOf("app", "exports: {data: [{name: word, dataRef: word}]}", exporter("word", "one")))
@@ -160,7 +160,7 @@ func TestJOB25_ExportsStayUntilThereAreNewOnes(t *testing.T) {
 	}
 }
 
-// Landscaper counts the generation of the Target, which a new credential does not change.
+// Landscaper uses the generation of the Target, which a new credential does not change.
 func TestJOB20_TheHashOfImportsCoversTheSecretOfATarget(t *testing.T) {
 	w := newWorld(t)
 	secret := func(kubeconfig string) string {
@@ -181,7 +181,7 @@ spec: {type: landscaper.gardener.cloud/kubernetes-cluster, secretRef: {name: cre
 	}
 }
 
-// Landscaper gives a target type without a slash its prefix for single targets and lists, but not for maps, so that no target fits.
+// Landscaper adds its prefix to a target type without a slash for single targets and lists, but not for maps, so that no target matches.
 func TestJOB20_TheShortNameOfATargetTypeHoldsForMaps(t *testing.T) {
 	w := newWorld(t)
 	w.create(
@@ -196,7 +196,7 @@ func TestJOB20_TheShortNameOfATargetTypeHoldsForMaps(t *testing.T) {
 }
 
 // Landscaper keeps the states of deploy executions and of executions for nested installations in the same place.
-func TestJOB20_ExecutorsOfEqualNameHaveStatesOfTheirOwn(t *testing.T) {
+func TestJOB20_ExecutorsOfEqualNameHaveSeparateStates(t *testing.T) {
 	w := newWorld(t)
 	w.create(installationOf("app", "exports: {data: [{name: seen, dataRef: seen}]}", `
 exports: [{name: seen, type: data, schema: {}}]
@@ -232,7 +232,7 @@ exportExecutions:
 	}
 }
 
-// In Landscaper no limit means that the time is up at once.
+// In Landscaper, no limit means an immediate timeout.
 func TestJOB74_NoTimeoutIsNoLimit(t *testing.T) {
 	w := newWorld(t)
 	w.create(
@@ -248,7 +248,7 @@ func TestJOB74_NoTimeoutIsNoLimit(t *testing.T) {
 	}
 }
 
-// Landscaper knows only of removed clusters that are Gardener shoots, through a TargetSync.
+// Landscaper handles only removed clusters that are Gardener shoots, through a TargetSync.
 func TestJOB44_ItemsOfARemovedClusterCanBeLetGo(t *testing.T) {
 	w := newWorld(t)
 	w.create(clusterTarget, installationOf("app", "context: default", `
@@ -277,7 +277,7 @@ deployExecutions:
 	}
 }
 
-// Landscaper deploys an item to a Target that does not exist yet by failing at once.
+// Landscaper fails a deploy item at once if its Target does not exist yet.
 func TestJOB30_ATargetMayComeLater(t *testing.T) {
 	w := newWorld(t)
 	w.create(installationOf("app", "context: default", `

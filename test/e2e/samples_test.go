@@ -16,7 +16,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// The samples are applied as they are, in the order in which kubectl takes the files of a folder.
+// The samples are applied unchanged, in the order in which kubectl takes the files of a folder.
 func TestSamplesRunAsTheyAre(t *testing.T) {
 	w := worldIn(&testkit.World{T: t, APIServer: testkit.Server(t), Namespace: "orchard"})
 	w.run()

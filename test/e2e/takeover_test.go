@@ -17,13 +17,14 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// The jobs of the tree in testdata/takeover: one that has finished, and one that may be running.
+// The jobs of the tree in testdata/takeover: a finished one, and one that may be running.
 const (
 	oldJob = "3f1d7c52-5a0e-4f4b-9d0c-6f0f5a0c7e11"
 	newJob = "8c2b4f6e-0d3a-4c1e-9b57-2e6d1f90ab34"
 )
 
-// emptyExports says that the items of front export nothing. Landscaper stores that, too; whoever runs the next job of front drops it.
+// emptyExports is the DataObject for the empty exports of the deploy items of front. Landscaper stores that, too; the next job of front
+// drops it.
 const emptyExports = "w2pb6x7t3w5vk7wcc6v6bouautw6c6v2"
 
 // takenOver are the objects of the tree.
@@ -44,7 +45,7 @@ var takenOver = map[string][]string{
 	},
 }
 
-// inventory lists all objects of the namespace. The key for the hashes of imports is the controllers' own.
+// inventory lists all objects of the namespace, except for the key for the hashes of imports, which the controllers own.
 func (w *world) inventory() map[string][]string {
 	w.Helper()
 	own := func(name string) bool { return strings.HasPrefix(name, "espalier-") || name == "kube-root-ca.crt" }
@@ -57,7 +58,7 @@ func (w *world) inventory() map[string][]string {
 	}
 }
 
-// checkTree checks that a job was run over the objects of the tree, and over nothing else.
+// checkTree checks that a job ran over the objects of the tree, and over nothing else.
 func (w *world) checkTree(job string) {
 	w.Helper()
 	left := w.inventory()
@@ -157,7 +158,7 @@ func TestTakeover_AFinishedTreeIsLeftAloneUntilAJobIsRequested(t *testing.T) {
 	recorder.Quiet(t, time.Second)
 }
 
-func TestTakeover_ASuccessorThatNobodyHasToldIsAskedForAJob(t *testing.T) {
+func TestTakeover_AJobIsRequestedOfASuccessorThatWasNotNotified(t *testing.T) {
 	w := idleWorld(t)
 	w.leaveBehind("successor-untold.yaml")
 	recorder := w.record()
@@ -186,7 +187,7 @@ func TestTakeover_AFailedTreeStaysAndARequestRepairsIt(t *testing.T) {
 func TestTakeover_AJobIsFinishedFromWhereItWasLeft(t *testing.T) {
 	for _, c := range []struct {
 		state string
-		// finished are deploy items and what they have deployed: they had finished the job before.
+		// finished are the deploy items that had already finished the job before the take-over, and what they have deployed.
 		finished []string
 	}{
 		{state: "init"},
@@ -226,7 +227,7 @@ func TestTakeover_ADeletionIsFinishedFromWhereItWasLeft(t *testing.T) {
 	}
 }
 
-// checkGone checks that nothing is left of the tree but what users have made, and what a policy keeps.
+// checkGone checks that nothing is left of the tree but what users have created, and what a policy keeps.
 func (w *world) checkGone() {
 	w.Helper()
 	want := map[string][]string{

@@ -16,17 +16,17 @@ import (
 	"espalier.dev/test/faults/invariant"
 )
 
-// blueprint is a sketch from which the text of a blueprint is made. All data are strings; strings may contain Go templates.
+// blueprint is a sketch from which the text of a blueprint is generated. All data are strings; strings may contain Go templates.
 type blueprint struct {
 	imports []string          // of data
 	exports map[string]string // of data, by name: a template over .values
 	items   []any
 	subs    []any
-	// generates says that the items are written in Spiff and can refer to a password, which is generated and kept in the state.
+	// generates reports whether the deploy items are written in Spiff and can refer to a password, which is generated and kept in the state.
 	generates bool
 }
 
-// text is the file blueprint.yaml. Each blueprint imports the target.
+// text returns the file blueprint.yaml. Each blueprint imports the target.
 func (b blueprint) text() string {
 	imports := []any{map[string]any{"name": targetName, "type": "target", "targetType": lsv1alpha1.TargetTypeKubernetesCluster}}
 	for _, name := range b.imports {
@@ -69,20 +69,20 @@ func toYAML(content any) string {
 	return string(text)
 }
 
-// ofItem is the template of a value that a deploy item of the same blueprint exports.
+// ofItem returns the template of a value that a deploy item of the same blueprint exports.
 func ofItem(item, key string) string {
 	return fmt.Sprintf(`{{ index .values "deployitems" %q %q }}`, item, key)
 }
 
-// ofSub is the template of a value that a nested installation exports.
+// ofSub returns the template of a value that a nested installation exports.
 func ofSub(dataRef string) string {
 	return fmt.Sprintf(`{{ index .values "dataobjects" %q }}`, dataRef)
 }
 
-// wiring says which data objects are behind the imports and exports of a nested installation.
+// wiring maps the imports and exports of a nested installation to data objects.
 type wiring struct{ imports, exports map[string]string }
 
-// sub is a nested installation.
+// sub returns a nested installation.
 func sub(name string, b blueprint, w wiring) any {
 	content := map[string]any{
 		"apiVersion": lsv1alpha1.SchemeGroupVersion.String(), "kind": "InstallationTemplate", "name": name,
@@ -106,7 +106,7 @@ func references(byName map[string]string) []any {
 	return list
 }
 
-// mockItem ends in the given phase with the given exports.
+// mockItem returns a deploy item that ends in the given phase with the given exports.
 func mockItem(name, phase string, exports map[string]any, dependsOn ...string) any {
 	config := map[string]any{
 		"apiVersion": "mock.deployer.landscaper.gardener.cloud/v1alpha1",
@@ -121,14 +121,14 @@ func mockItem(name, phase string, exports map[string]any, dependsOn ...string) a
 
 const succeeds = string(lsv1alpha1.PhaseSucceeded)
 
-// orphanType is a type that no deployer is responsible for: such an item runs until somebody ends it.
+// orphanType is a type without a deployer: such a deploy item runs until somebody ends it.
 const orphanType = "faults.espalier.dev/nobody"
 
 func endlessItem(name string) any {
 	return item(name, orphanType, map[string]any{"apiVersion": "faults.espalier.dev/v1", "kind": "ProviderConfiguration"}, nil)
 }
 
-// manifestItem applies config maps, each with the given value.
+// manifestItem returns a deploy item that applies config maps, each with the given value.
 func manifestItem(name, namespace, value string, configMaps ...string) any {
 	var manifests []any
 	for _, configMap := range configMaps {
@@ -144,7 +144,7 @@ func manifestItem(name, namespace, value string, configMaps ...string) any {
 	}, nil)
 }
 
-// chartItem installs a release of the item's name, with config maps that each have the given value.
+// chartItem returns a deploy item that installs a release with its own name, with config maps that each have the given value.
 func chartItem(t testing.TB, name, namespace, value string, configMaps ...string) any {
 	t.Helper()
 	chart := helmcharts.Pack(t, map[string]string{

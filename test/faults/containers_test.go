@@ -26,25 +26,25 @@ import (
 	"espalier.dev/test/faults/invariant"
 )
 
-// containerWorkloads are what users do with images, and what befalls pods and nodes.
+// containerWorkloads are what users do with images, and what happens to pods and nodes.
 var containerWorkloads = []workload{
 	{"press", []act{press, pressAgain, clearPress}},
 	{"mishap", []act{pressEvicted, pressRecovered, pressLost, pressOnLostNode, clearPress}},
 }
 
-// containerKinds are what the container deployer makes, beside Secrets.
+// containerKinds are what the container deployer creates, in addition to Secrets.
 var containerKinds = []client.Object{&corev1.Pod{}, &corev1.ServiceAccount{}, &rbacv1.Role{}, &rbacv1.RoleBinding{}}
 
-// nodes are those of the cluster that pods run in: this process plays the kubelet.
+// nodes are those of the cluster in which pods run: this process plays the kubelet.
 type nodes struct {
 	once sync.Once
 
 	mutex sync.Mutex
 	image kubelet.Image
-	runs  []string // what the image was run for, in order
+	runs  []string // the operations for which the image ran, in order
 }
 
-// run runs the image that pods have at present.
+// run runs the current image of pods.
 func (n *nodes) run(env inside.Environment) (int32, string) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -52,7 +52,7 @@ func (n *nodes) run(env inside.Environment) (int32, string) {
 	return n.image(env)
 }
 
-// pods have an image from now on. The scene gets nodes with the first one.
+// pods sets the image of pods from now on. The first call gives the scene nodes.
 func (s *scene) pods(t *testing.T, image kubelet.Image) {
 	t.Helper()
 	s.nodes.mutex.Lock()
@@ -72,7 +72,7 @@ func (s *scene) pods(t *testing.T, image kubelet.Image) {
 	})
 }
 
-// haveRun checks for what the image was run since the beginning.
+// haveRun checks for which operations the image has run so far.
 func (s *scene) haveRun(t testing.TB, want ...string) {
 	t.Helper()
 	s.nodes.mutex.Lock()
@@ -93,7 +93,7 @@ func importedSize(env inside.Environment) string {
 	return imports.Size
 }
 
-// pressing is an image that exports what it has been given, and how often it has run so far: it counts that in its state.
+// pressing is an image that exports its input, and how often it has run so far, which it counts in its state.
 func pressing(env inside.Environment) (int32, string) {
 	counter := filepath.Join(env(inside.EnvState), "counter")
 	before, err := os.ReadFile(counter)
@@ -110,7 +110,7 @@ func pressing(env inside.Environment) (int32, string) {
 	return 0, ""
 }
 
-// containerItem runs an image with the imported size.
+// containerItem returns a deploy item that runs an image with the imported size.
 func containerItem(name string) any {
 	return item(name, lsv1alpha1.DeployItemTypeContainer, map[string]any{
 		"apiVersion": "container.deployer.landscaper.gardener.cloud/v1alpha1", "kind": "ProviderConfiguration",
@@ -125,7 +125,7 @@ func (s *scene) cider() *lsv1alpha1.Installation {
 	return s.root("cider", b, "size").ExportData("juice", "juice").Reconcile().Build()
 }
 
-// An image runs, runs again with its state and other imports, and cleans up after itself.
+// An image runs, runs again with its state and other imports, and cleans up.
 
 func press(t *testing.T, s *scene) {
 	s.pods(t, pressing)
@@ -161,8 +161,8 @@ func clearPress(t *testing.T, s *scene) {
 	s.nothingLeft(t)
 }
 
-// A pod is evicted, another one removed by somebody, a third one lost with its node: each time the job ends, since nobody knows how far the
-// image has come, and the next job runs it.
+// A pod is evicted, another one removed by somebody, a third one lost with its node: each time the job ends, because nobody knows how far
+// the image has come, and the next job runs it.
 
 func pressEvicted(t *testing.T, s *scene) {
 	s.pods(t, kubelet.Endless)
@@ -197,8 +197,8 @@ func pressLost(t *testing.T, s *scene) {
 	s.rest(t, "lost")
 }
 
-// pressOnLostNode has a node vanish as Kubernetes has it: nothing is heard of the pod any more, it is to be deleted, which nobody does,
-// and at last it is collected because its node is gone.
+// pressOnLostNode makes a node vanish as in Kubernetes: the pod's status is no longer updated, the pod is marked for deletion, nobody
+// deletes it, and at last it is collected because its node is gone.
 func pressOnLostNode(t *testing.T, s *scene) {
 	s.ask(t, "cider", lsv1alpha1.OperationReconcile)
 	pod := s.podAtWork(t)
@@ -221,10 +221,10 @@ func pressOnLostNode(t *testing.T, s *scene) {
 	s.rest(t, "node lost")
 }
 
-// podAtWork waits until the image of a pod runs, and the deploy item knows that.
+// podAtWork waits until the image of a pod runs, and the deploy item shows that.
 func (s *scene) podAtWork(t *testing.T) *corev1.Pod {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 	defer cancel()
 	pods, err := s.Client().Watch(ctx, &corev1.PodList{}, client.InNamespace(s.namespace))
 	if err != nil {
@@ -245,7 +245,7 @@ func (s *scene) podAtWork(t *testing.T) *corev1.Pod {
 	return nil
 }
 
-// tell changes the status of a pod, as those do whom it concerns.
+// tell changes the status of a pod, as a kubelet does.
 func (s *scene) tell(t testing.TB, pod *corev1.Pod, change func(*corev1.PodStatus)) {
 	t.Helper()
 	if err := (kubelet.Kubelet{Client: s.Client()}).Tell(t.Context(), pod, change); err != nil {
@@ -253,7 +253,7 @@ func (s *scene) tell(t testing.TB, pod *corev1.Pod, change func(*corev1.PodStatu
 	}
 }
 
-// erase deletes a pod without asking its node.
+// erase deletes a pod without its node.
 func (s *scene) erase(t testing.TB, pod *corev1.Pod) {
 	t.Helper()
 	err := s.Client().Delete(t.Context(), pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID})
@@ -262,7 +262,7 @@ func (s *scene) erase(t testing.TB, pod *corev1.Pod) {
 	}
 }
 
-// noPods waits until there are none.
+// noPods waits until there are no pods.
 func (s *scene) noPods(t testing.TB) {
 	t.Helper()
 	var pods corev1.PodList

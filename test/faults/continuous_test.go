@@ -32,13 +32,13 @@ var continuousWorkloads = []workload{
 	{"blocked", []act{stall, unblock, stallAgain}},
 }
 
-// flow begins a root installation of the continuous flow.
+// flow starts a root installation of the continuous flow.
 func (s *scene) flow(name string, b blueprint, imports ...string) *testkit.InstallationBuilder {
 	return s.root(name, b, imports...).Continuous()
 }
 
-// calm waits until a root has come to a phase and everything in the scene is done with its present spec, and remembers what there is. A
-// root may be in that phase before it has noticed what the user has done; that it has is for the caller to wait for.
+// calm waits until a root has reached a phase and everything in the scene is done with its current spec, and records the state. A root may
+// be in that phase before it has noticed what the user has done; the caller must wait for that.
 func (s *scene) calm(t testing.TB, name string, phase lsv1alpha1.Phase) {
 	t.Helper()
 	completed := testkit.Is("completed as "+string(phase), func(i *lsv1alpha1.Installation) bool {
@@ -49,10 +49,10 @@ func (s *scene) calm(t testing.TB, name string, phase lsv1alpha1.Phase) {
 	testkit.Eventually(t, s.APIServer, s.installation(name), completed)
 }
 
-// atRest waits until nothing is left to do about anything. The longer that takes, the longer nothing must happen.
+// atRest waits until nothing is left to do. The longer that takes, the longer the required quiet period.
 func (s *scene) atRest(t testing.TB) {
 	t.Helper()
-	for length := restLength; length < patience; length *= 2 {
+	for length := restLength; length < testkit.Patience; length *= 2 {
 		s.recorder.Quiet(t, length)
 		if invariant.AtRest(s.recorder.History()) {
 			return
@@ -72,7 +72,7 @@ func (s *scene) exported(t testing.TB, name, value string) {
 	})
 }
 
-// The main workload of the continuous flow: a tree of three levels comes, takes a new import over, gets another spec, and goes.
+// The main workload of the continuous flow: a tree of three levels is created, adopts a new import, gets another spec, and is deleted.
 
 func sprout(t *testing.T, s *scene) {
 	s.create(t, s.sized("small"), s.flow("garden", tree(s.namespace), "size").ExportData("crop", "harvest").Build())
@@ -107,7 +107,7 @@ func wither(t *testing.T, s *scene) {
 	s.rest(t, "gone")
 }
 
-// An item fails, in a tree, and its successor does not start; trying again does not help; then it is repaired.
+// A deploy item fails, in a tree, and its successor does not start; a retry does not help; then it is repaired.
 
 func fallIll(t *testing.T, s *scene) {
 	leaf := blueprint{imports: []string{"health"}, items: []any{
@@ -165,8 +165,8 @@ func graftByForce(t *testing.T, s *scene) {
 	s.rest(t, "grafted by force")
 }
 
-// A tree of three levels is aborted, and then goes on. What an update has come to by then depends on what has befallen it; that is no
-// point of rest to compare.
+// A tree of three levels is aborted, and then continues. The progress of an update by then depends on its faults; that is not a point of
+// rest to compare.
 
 func freezeAndThaw(t *testing.T, s *scene) {
 	low := blueprint{items: []any{endlessVersion("slow", "one"), mockItem("quick", succeeds, nil)}}
@@ -182,7 +182,7 @@ func freezeAndThaw(t *testing.T, s *scene) {
 	s.rest(t, "thawed")
 }
 
-// A root imports what another exports. That one is deleted: it waits for the first.
+// A root imports what another exports. The latter is deleted: it waits for the former.
 
 func wellUp(t *testing.T, s *scene) {
 	spring := blueprint{
@@ -210,7 +210,7 @@ func runDry(t *testing.T, s *scene) {
 	s.rest(t, "dry")
 }
 
-// A tree that is busy is deleted: it waits, until it is forced. What imports from it is disregarded then.
+// A busy tree is deleted: it waits, until it is forced. Installations that import from it are then ignored.
 
 func takeRoot(t *testing.T, s *scene) {
 	low := blueprint{
@@ -256,7 +256,7 @@ func uproot(t *testing.T, s *scene) {
 	s.rest(t, "uprooted")
 }
 
-// Somebody else's hands: a deploy item is edited, another one deleted, a third one's target object taken away with it.
+// Outside changes: a deploy item is edited, another one deleted, and a third one together with its target object.
 
 func tidy(t *testing.T, s *scene) {
 	leaf := blueprint{items: []any{manifestItem("rows", s.namespace, "straight", "rows"), mockItem("edges", succeeds, nil)}}
@@ -282,7 +282,7 @@ func overgrow(t *testing.T, s *scene) {
 	s.rest(t, "tidy again")
 }
 
-// A tree changes its flow: to jobs, back without one, and there and back at once. One of its items has failed. Nothing is deployed
+// A tree changes its flow: to jobs, back without one, and there and back at once. One of its deploy items has failed. Nothing is deployed
 // because of it.
 
 func seasonal(s *scene) blueprint {
@@ -308,7 +308,7 @@ func turnAtOnce(t *testing.T, s *scene) {
 	s.turn(t, "oak", "after a short winter", lsv1alpha1.FlowJob, lsv1alpha1.FlowContinuous)
 }
 
-// turn gives a root one flow after the other, and waits until everything has followed. No deployer works meanwhile.
+// turn sets one flow after the other on a root, and waits until everything has followed. No deployer works meanwhile.
 func (s *scene) turn(t *testing.T, root, name string, flows ...lsv1alpha1.Flow) {
 	t.Helper()
 	before := s.deployments()
@@ -316,7 +316,7 @@ func (s *scene) turn(t *testing.T, root, name string, flows ...lsv1alpha1.Flow) 
 		s.patch(t, s.installation(root), `{"spec":{"flow":%q}}`, flow)
 	}
 	done := false
-	for length := restLength; length < patience && !done; length *= 2 {
+	for length := restLength; length < testkit.Patience && !done; length *= 2 {
 		s.recorder.Quiet(t, length)
 		done = s.followed(flows[len(flows)-1])
 	}
@@ -329,7 +329,7 @@ func (s *scene) turn(t *testing.T, root, name string, flows ...lsv1alpha1.Flow) 
 	s.rest(t, name)
 }
 
-// followed reports whether everything has a flow, is completed and up to date, and was asked for nothing.
+// followed reports whether everything has a flow, is completed and up to date, and has no open request.
 func (s *scene) followed(flow lsv1alpha1.Flow) bool {
 	for id, own := range s.recorder.History().Objects() {
 		last := own.Last()
@@ -346,7 +346,7 @@ func (s *scene) followed(flow lsv1alpha1.Flow) bool {
 	return true
 }
 
-// deployments counts how often deployers have begun to work.
+// deployments counts how often deployers have started to work.
 func (s *scene) deployments() int {
 	begun, phases := 0, map[string]string{}
 	for _, r := range s.recorder.History() {
@@ -362,7 +362,7 @@ func (s *scene) deployments() int {
 	return begun
 }
 
-// An item fails, and what waits beside it never goes on: the corrected spec is taken, and another such tree is deleted.
+// A deploy item fails, and what waits beside it never continues: the corrected spec is adopted, and another such tree is deleted.
 
 func clogged(s *scene, health string) blueprint {
 	well := blueprint{
@@ -411,7 +411,7 @@ func stallAgain(t *testing.T, s *scene) {
 	s.rest(t, "removed")
 }
 
-// endlessVersion is an item that nobody works on, in a version.
+// endlessVersion returns a deploy item without a deployer, in a version.
 func endlessVersion(name, version string) any {
 	return item(name, orphanType, map[string]any{
 		"apiVersion": "faults.espalier.dev/v1",
@@ -420,7 +420,7 @@ func endlessVersion(name, version string) any {
 	}, nil)
 }
 
-// edit changes a deploy item behind the back of its execution.
+// edit changes a deploy item without its execution.
 func (s *scene) edit(t testing.TB, item, patch string) *lsv1alpha1.DeployItem {
 	t.Helper()
 	object := s.until(t, item, "there", func(*lsv1alpha1.DeployItem) bool { return true })
@@ -428,8 +428,7 @@ func (s *scene) edit(t testing.TB, item, patch string) *lsv1alpha1.DeployItem {
 	return object
 }
 
-// deploy does what a deployer of the continuous flow does about an item, whenever there is something to do, until the function that
-// it returns is called.
+// deploy plays a deployer of the continuous flow for a deploy item, whenever there is something to do, until stop is called.
 func (s *scene) deploy(t testing.TB, item string) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -450,7 +449,7 @@ func (s *scene) deploy(t testing.TB, item string) (stop func()) {
 	return func() { cancel(); watcher.Stop(); <-done }
 }
 
-// complete drops a request, and says that an item is deployed. Whoever has changed it meanwhile is seen with the next event.
+// complete drops a request, and reports that a deploy item is deployed. A concurrent change is noticed with the next event.
 func (s *scene) complete(t testing.TB, item *lsv1alpha1.DeployItem) {
 	if item.Annotations[lsv1alpha1.OperationAnnotation] != "" {
 		patch := fmt.Sprintf(`{"metadata":{"resourceVersion":%q,"annotations":{%q:null}}}`, item.ResourceVersion, lsv1alpha1.OperationAnnotation)
@@ -468,7 +467,7 @@ func (s *scene) complete(t testing.TB, item *lsv1alpha1.DeployItem) {
 	}
 }
 
-// release lets an item go that is being deleted and that no deployer is responsible for.
+// release removes the finalizer of a deploy item that is being deleted and has no deployer.
 func (s *scene) release(t testing.TB, item string) {
 	t.Helper()
 	object := s.until(t, item, "being deleted", func(i *lsv1alpha1.DeployItem) bool { return !i.DeletionTimestamp.IsZero() })

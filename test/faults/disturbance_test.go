@@ -18,31 +18,32 @@ import (
 	"espalier.dev/internal/testkit/managed"
 )
 
-// disturbance is what befalls the controllers in one run: faults of their connection, or something that is done to their
-// processes at a write, or a fault of the registry at a request to it. Its printed form is a plan of package faults, or FAULT@WRITE, or, where the end is not soon, FAULT@WRITE+WRITE.
+// disturbance is what goes wrong in one run: faults of the controllers' connection, or something that is done to their processes at a
+// write, or a fault of the registry at a request to it. Its printed form is a plan of package faults, or FAULT@WRITE, or, if the end comes
+// later, FAULT@WRITE+WRITE.
 type disturbance struct {
 	plan         faults.Plan
 	processFault processFault
 	at           int
-	until        int // the write of the other process with which it ends
+	until        int // the write of the other process at which it ends
 }
 
 // processFault is something that is done to the processes at a write of the first one.
 type processFault string
 
 const (
-	// stopLeader ends the leader in an orderly way; the other replica takes over.
+	// stopLeader ends the leader regularly; the other replica takes over.
 	stopLeader processFault = "stop"
-	// crashLeader ends it at once, so that its lease has to expire.
+	// crashLeader ends it at once, so that its lease must expire.
 	crashLeader processFault = "crash"
-	// freezeLeader stops it in the middle of the write; it sends it after the other replica has taken over and worked.
+	// freezeLeader stops it in the middle of the write, which it sends after the other replica has taken over and worked.
 	freezeLeader processFault = "freeze"
 	// splitBrain lets two processes work at once, as if both believed to be the leader. It takes no write.
 	splitBrain processFault = "splitBrain"
-	// relieve ends the process after each act, in an orderly way, and starts another. It takes no write.
+	// relieve ends the process after each act, regularly, and starts another. It takes no write.
 	relieve processFault = "relieve"
-	// reshard has two processes share the work, and then three others: those begin when the two, which make the write together, end in an
-	// orderly way. In the other cases the one that makes the write crashes, or freezes and sends it later.
+	// reshard makes two processes share the work, and then three others: those start when the two, which count their writes together, end
+	// regularly. In the other variants the one that makes the write crashes, or freezes and sends it later.
 	reshard       processFault = "reshard"
 	reshardCrash  processFault = "reshardCrash"
 	reshardFreeze processFault = "reshardFreeze"
@@ -86,7 +87,7 @@ func parseDisturbance(text string) (disturbance, error) {
 	}
 	d := disturbance{processFault: processFault(name), at: at, until: until}
 	if !d.isOfRegistry() && !slices.Contains(
-		slices.Concat(userFaults, continuousFaults, shardFaults, []processFault{stopLeader, crashLeader, freezeLeader, splitBrain, relieve}),
+		slices.Concat(userFaults, continuousFaults, shardFaults, []processFault{stopLeader, crashLeader, freezeLeader, splitBrain, relieve, userEnds}),
 		d.processFault,
 	) {
 		return d, fmt.Errorf("there is no processFault %q", name)
@@ -136,22 +137,33 @@ func (d disturbance) isOver(s *scene) bool {
 	return !slices.ContainsFunc(d.plan.Watches, func(f faults.WatchFault) bool { return written < f.To })
 }
 
-// electing are the options of a replica. A leader that a busy machine keeps from renewing its lease would end for no reason.
-func electing(namespace string) manager.Options {
+// electing returns the options of a replica. A leader that cannot renew its lease on a busy machine would end for no reason.
+func electing(namespace string, lease time.Duration) manager.Options {
 	o := options(namespace)
 	o.LeaderElection = manager.LeaderElection{
-		Enabled: true, Namespace: namespace, LeaseDuration: 10 * time.Second, RenewDeadline: 8 * time.Second, RetryPeriod: 500 * time.Millisecond,
+		Enabled: true, Namespace: namespace, LeaseDuration: lease, RenewDeadline: lease * 4 / 5, RetryPeriod: 500 * time.Millisecond,
 	}
 	return o
 }
 
-// worked is how many writes of the new leader a frozen one sleeps through, unless the plan says otherwise.
+// shortLease is for leaders that fall silent: another process works when it has expired.
+const shortLease = 10 * time.Second
+
+// lease returns how long the lease of a leader is valid. One that stops gives it up.
+func (d disturbance) lease() time.Duration {
+	if d.processFault == stopLeader {
+		return 5 * time.Minute
+	}
+	return shortLease
+}
+
+// worked is how many writes of the new leader a frozen one misses, unless the plan says otherwise.
 const worked = 3
 
 func (d disturbance) arrangeReplicas(t *testing.T, s *scene) {
 	t.Helper()
 	leader, other := faults.New(faults.Plan{}), faults.New(faults.Plan{})
-	process := s.replica(t, leader)
+	process := s.replica(t, leader, d.lease())
 	leads(t, s)
 	leader.Before(d.at, func() {
 		switch d.processFault {
@@ -165,16 +177,15 @@ func (d disturbance) arrangeReplicas(t *testing.T, s *scene) {
 		}
 	})
 	other.Before(cmp.Or(d.until, worked), leader.Thaw)
-	s.replica(t, other)
-	// Whatever happens, nobody stays frozen: an end has to be possible.
+	s.replica(t, other, d.lease())
+	// No process may stay frozen, or it could not end.
 	context.AfterFunc(t.Context(), leader.Thaw)
 }
 
-// replica runs a process that wants to be the leader. One that has lost its lease ends, and is followed by another, as a Deployment
-// has it.
-func (s *scene) replica(t *testing.T, transport *faults.Transport) *managed.Process {
+// replica runs a process with leader election. One that has lost its lease ends, and is replaced, as by a Deployment.
+func (s *scene) replica(t *testing.T, transport *faults.Transport, lease time.Duration) *managed.Process {
 	t.Helper()
-	first := s.start(t, transport, electing(s.namespace))
-	managed.Relieve(t, first, func() *managed.Process { return s.start(t, faults.New(faults.Plan{}), electing(s.namespace)) })
+	first := s.start(t, transport, electing(s.namespace, lease))
+	managed.Relieve(t, first, func() *managed.Process { return s.start(t, faults.New(faults.Plan{}), electing(s.namespace, lease)) })
 	return first
 }

@@ -6,8 +6,8 @@
 //
 // A workload is what users do: a story that ends at rest. It is run once undisturbed, as the reference, and then once per plan: a crash
 // before or after each write, an answer that is lost, an error, a cache that lags, a second replica, a user who interferes. What befalls
-// pods and nodes belongs to the stories about them. Each run has a namespace, a set of controllers and a connection of its own, so that
-// many run at once.
+// pods and nodes, target clusters and whole namespaces belongs to the stories about them. Each run has its own namespace, controllers and
+// connection, so that many run at once. Those whose namespace is deleted share a server that empties namespaces.
 //
 // The tests of this folder take a sample of the plans; with the flag -full they take all of them, with -share=5 each day another fifth of
 // the sample. The sample has each workload crash at each kind of write, that is verb and resource, and in two further runs each has

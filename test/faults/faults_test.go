@@ -10,8 +10,8 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-// Every write of every workload, by whichever controller, is the last one of a process, before or after it is stored, or its answer
-// is lost; of a sample, every kind of write.
+// Every write of every workload, by any controller, is the last one of a process, before or after it is stored, or its answer is lost; in a
+// sample, every kind of write.
 func TestCrashes(t *testing.T) {
 	eachWorkload(t, func(t *testing.T, w workload, number int) {
 		log := reference(t, w).log
@@ -36,8 +36,8 @@ var errorAnswers = []faults.Action{
 	faults.AnswerConflict, faults.AnswerInternalError, faults.LoseAnswer, faults.AnswerUnavailable, faults.LoseAnswerByTimeout, faults.AnswerTooMany,
 }
 
-// Every write of every workload is answered with an error, or not at all, and the process lives on. A sample has in a few runs
-// all kinds of writes fail once each.
+// Every write of every workload is answered with an error, or not at all, and the process survives. In a sample, all kinds of writes fail
+// once each in a few runs.
 func TestErrors(t *testing.T) {
 	const runs = 2
 	eachWorkload(t, func(t *testing.T, w workload, number int) {
@@ -55,7 +55,7 @@ func TestErrors(t *testing.T) {
 	})
 }
 
-// The cache of each kind lags behind at every write. A sample has in a few runs all of them lag, one after the other.
+// The cache of each kind lags behind at every write. In a sample, all of them lag in a few runs, one after the other.
 func TestStaleCaches(t *testing.T) {
 	const runs = 2
 	eachWorkload(t, func(t *testing.T, w workload, _ int) {
@@ -102,7 +102,7 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// A world at rest stays as it is when another process takes over, after each act of a story: it finds nothing to write.
+// A world at rest stays unchanged when another process takes over, after each act of a story: it finds nothing to write.
 func TestRestOutlivesAProcess(t *testing.T) {
 	eachWorkload(t, func(t *testing.T, w workload, _ int) {
 		if *full || w.name == "repair" || w.name == "press" || w.name == "sync" || w.isContinuous() {
@@ -111,7 +111,7 @@ func TestRestOutlivesAProcess(t *testing.T) {
 	})
 }
 
-// TestReplay runs what the flags say: by default the main workload, undisturbed.
+// TestReplay runs the plan in the flags: by default the main workload, undisturbed.
 func TestReplay(t *testing.T) {
 	d, err := parseDisturbance(*planFlag)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-// What a user may do at a write of the controllers. The workloads "tended" and "minded" can take it.
+// What a user may do at a write of the controllers, in the workloads "tended" and "minded".
 const (
 	userInterrupts processFault = "interrupt"
 	userAsksAgain  processFault = "ask"
@@ -32,12 +32,15 @@ const (
 	userForces processFault = "force"
 )
 
+// userEnds deletes the namespace. The workload "raze" can handle it.
+const userEnds processFault = "end"
+
 var (
 	userFaults       = []processFault{userInterrupts, userAsksAgain, userAlters, userRemoves}
 	continuousFaults = []processFault{userAborts, userForces, userAsksAgain, userAlters, userRemoves}
 )
 
-// tend is a tree whose user interferes while it grows, and in the end wants it after all as it was.
+// tend is a tree whose user interferes while it is deployed, and finally wants it as it was at first.
 func tend(t *testing.T, s *scene) {
 	wanted := func() *testkit.InstallationBuilder {
 		return s.root("garden", tree(s.namespace), "size").ExportData("crop", "harvest").Reconcile()
@@ -65,7 +68,7 @@ func mind(t *testing.T, s *scene) {
 	s.rest(t, "as wanted")
 }
 
-// wantAgain gives an installation its first specification back and has it reconciled, or creates it anew if it is gone.
+// wantAgain restores the first spec of an installation and requests a job, or recreates it if it is gone.
 func (s *scene) wantAgain(t *testing.T, wanted *lsv1alpha1.Installation) {
 	t.Helper()
 	err := s.Client().Get(t.Context(), client.ObjectKeyFromObject(wanted), &lsv1alpha1.Installation{})
@@ -80,7 +83,7 @@ func (s *scene) wantAgain(t *testing.T, wanted *lsv1alpha1.Installation) {
 	s.ask(t, wanted.Name, lsv1alpha1.OperationReconcile)
 }
 
-// settles waits until an installation has finished a job, however it went, or is gone.
+// settles waits until an installation has finished a job, in any phase, or is gone.
 func (s *scene) settles(t testing.TB, name string) {
 	t.Helper()
 	begun := testkit.Eventually(
@@ -95,7 +98,7 @@ func (s *scene) settles(t testing.TB, name string) {
 		t.Fatalf("watch installation %s: %v", name, err)
 	}
 	defer events.Stop()
-	deadline, cancel := context.WithTimeout(t.Context(), patience)
+	deadline, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 	defer cancel()
 	for {
 		select {
@@ -110,7 +113,7 @@ func (s *scene) settles(t testing.TB, name string) {
 	}
 }
 
-// interfere does what the user does. It is called while the controllers wait for it.
+// interfere does what the user does. The controllers wait meanwhile.
 func (d disturbance) interfere(t *testing.T, s *scene) {
 	operation := func(o lsv1alpha1.Operation) string {
 		return fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, lsv1alpha1.OperationAnnotation, o)
@@ -134,6 +137,8 @@ func (d disturbance) interfere(t *testing.T, s *scene) {
 		err = s.try(garden, string(mustJSON(map[string]any{"spec": map[string]any{"blueprint": smaller.Spec.Blueprint, "exports": nil}})))
 	case userRemoves:
 		err = s.Client().Delete(context.Background(), garden)
+	case userEnds:
+		err = s.end(t)
 	}
 	if client.IgnoreNotFound(err) != nil {
 		t.Errorf("%s: %v", d, err)
@@ -144,8 +149,8 @@ func (s *scene) try(object client.Object, patch string) error {
 	return s.Client().Patch(context.Background(), object, mergePatch(patch))
 }
 
-// A user who, while his first wish is being fulfilled, interrupts, asks again, changes his mind or deletes, at any write, gets what he
-// wants in the end.
+// A user who interrupts, requests again, changes the spec or deletes while the first request is being processed, at any write, finally gets
+// what he wants.
 func TestUserInterferes(t *testing.T) {
 	t.Parallel()
 	processFaultsOf := map[string][]processFault{"tended": userFaults, "minded": continuousFaults}
@@ -157,10 +162,10 @@ func TestUserInterferes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := workloadNamed(t, name)
-			// How many writes there are differs a little from run to run: at the last ones the user may have gone on already.
+			// The number of writes differs a little from run to run: at the last ones the user may have finished already.
 			mark := reference(t, w).mark * 3 / 4
 			var all []disturbance
-			// Before the first write nothing has begun yet that could be interfered with.
+			// Before the first write, nothing has started that could be interfered with.
 			for write := 2; write <= mark; write++ {
 				for j, d := range processFaults {
 					if *full || write == 2+(mark-2)*j/len(processFaults) || write == mark-(mark-2)*j/len(processFaults) {

@@ -34,7 +34,7 @@ func (s *scene) holds(t testing.TB, configMap, value string) {
 	})
 }
 
-// lacks checks that a config map is not deployed any more.
+// lacks checks that a config map is no longer deployed.
 func (s *scene) lacks(t testing.TB, configMap string) {
 	t.Helper()
 	err := s.Client().Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: configMap}, &corev1.ConfigMap{})
@@ -43,7 +43,7 @@ func (s *scene) lacks(t testing.TB, configMap string) {
 	}
 }
 
-// until waits until the deploy item of that name meets a condition. Its object's name is the execution's business.
+// until waits until the deploy item of that name meets a condition. The execution chooses the name of the object.
 func (s *scene) until(t testing.TB, item, what string, holds func(*lsv1alpha1.DeployItem) bool) *lsv1alpha1.DeployItem {
 	t.Helper()
 	return testkit.Eventually(t, s.APIServer, &lsv1alpha1.DeployItem{ObjectMeta: metav1.ObjectMeta{
@@ -64,7 +64,7 @@ func (s *scene) itemNamed(t testing.TB, item string) string {
 }
 
 func (s *scene) findItem(t testing.TB, item string) (string, error) {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 	defer cancel()
 	watcher, err := s.Client().Watch(ctx, &lsv1alpha1.DeployItemList{}, client.InNamespace(s.namespace),
 		client.MatchingLabels{lsv1alpha1.ExecutionManagedNameLabel: item})
@@ -80,7 +80,7 @@ func (s *scene) findItem(t testing.TB, item string) (string, error) {
 	return "", errors.New("it does not come")
 }
 
-// finishItem does what a deployer does when it is done.
+// finishItem does what a deployer does when it has finished.
 func (s *scene) finishItem(t testing.TB, item string) {
 	t.Helper()
 	object := s.until(t, item, "at work", func(i *lsv1alpha1.DeployItem) bool { return !i.Status.IsFinished() })

@@ -12,11 +12,11 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-// ours are the goroutines of the product, as opposed to those of the test and its libraries.
+// ours matches the goroutines of the product, as opposed to those of the test and its libraries.
 var ours = regexp.MustCompile(`espalier\.dev/internal/(controller|deployer|dial|loop|manager|target)`)
 
-// A process that ends leaves nothing behind: no goroutine, no watch, here or at the target (I16). It runs alone, because goroutines
-// do not say whose they are.
+// A process that ends leaves nothing behind: no goroutine, no watch, here or at the target (I16). It runs alone, because goroutines do not
+// show which test they belong to.
 func TestNothingIsLeftAfterTheEnd(t *testing.T) {
 	w := workloadNamed(t, "prune")
 	s := newScene(t)

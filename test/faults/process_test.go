@@ -16,14 +16,14 @@ import (
 	"espalier.dev/internal/testkit/managed"
 )
 
-// options are those of the binary, for one namespace and without servers of its own.
+// options returns those of the binary, for one namespace and without its servers.
 func options(namespace string) manager.Options {
 	options := managed.Options(namespace)
 	options.Controllers = []string{"-contexts"}
 	return options
 }
 
-// start begins a process over a transport. Until it ends, the target is reached over the same transport.
+// start starts a process over a transport. Until it ends, the target is reached over the same transport.
 func (s *scene) start(t testing.TB, transport *faults.Transport, options manager.Options) *managed.Process {
 	t.Helper()
 	s.target.connect(t, s.namespace, transport.Config(s.Config()))
@@ -31,7 +31,7 @@ func (s *scene) start(t testing.TB, transport *faults.Transport, options manager
 	return s.processes.Start(t, s.Config(), transport, options)
 }
 
-// operate keeps a process running, as a Deployment does: one that crashes is followed by a healthy one. It returns the first.
+// operate keeps a process running, as a Deployment does: after a crash, it starts a healthy one. It returns the first.
 func (s *scene) operate(t testing.TB, plan faults.Plan) *managed.Process {
 	t.Helper()
 	transport := faults.New(plan)
@@ -43,7 +43,7 @@ func (s *scene) operate(t testing.TB, plan faults.Plan) *managed.Process {
 	return first
 }
 
-// relieve ends all processes and starts another one, which is to find nothing to write.
+// relieve ends all processes and starts another one, which must find nothing to write.
 func (s *scene) relieve(t *testing.T) {
 	t.Helper()
 	s.processes.Stop()
@@ -53,7 +53,7 @@ func (s *scene) relieve(t *testing.T) {
 	if !fresh.Manager.GetCache().WaitForCacheSync(t.Context()) {
 		t.Fatal("the caches of a new process are not filled")
 	}
-	// Something is written, so that the rest that is waited for begins now.
+	// Write something, so that the awaited rest starts now.
 	now := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, GenerateName: "now-"}}
 	s.create(t, now)
 	s.recorder.Quiet(t, 2*restLength)
@@ -66,5 +66,5 @@ func (s *scene) relieve(t *testing.T) {
 	}
 }
 
-// restLength is how long nothing must happen for a world to count as being at rest.
+// restLength is how long nothing must happen for a world to count as at rest.
 const restLength = 400 * time.Millisecond

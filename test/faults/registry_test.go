@@ -34,7 +34,7 @@ var registryFaults = map[processFault]registry.Fault{
 	registrySendsOthers: registry.Wrong,
 }
 
-// shelves is the registry of all scenes. Each has a path of its own in it, which is its namespace.
+// shelves is the registry of all scenes. Each has its own path in it, which is its namespace.
 type shelves struct {
 	*registry.Registry
 
@@ -49,7 +49,7 @@ var commonShelves = sync.OnceValue(func() *shelves {
 	return s
 })
 
-// answer lets a request fail if it is the one that a disturbance names. What fills the shelves does not count.
+// answer makes a request fail if it is the one in a disturbance. Requests that fill the registry do not count.
 func (s *shelves) answer(w http.ResponseWriter, r *http.Request, real http.Handler) bool {
 	namespace, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v2/"), "/")
 	if r.Method != http.MethodGet || namespace == "" {
@@ -128,7 +128,7 @@ func cancelOrder(t *testing.T, s *scene) {
 	s.rest(t, "gone")
 }
 
-// Every request to a registry fails once, in each way; of a sample, each in one way.
+// Every request to a registry fails once, in each way; in a sample, each in one way.
 func TestRegistryFaults(t *testing.T) {
 	t.Parallel()
 	w := workloadNamed(t, "order")

@@ -14,7 +14,7 @@ import (
 	"espalier.dev/test/faults/invariant"
 )
 
-// outcome is what a run leaves: the whole history, its points of rest, and what the first process has sent.
+// outcome is the result of a run: the whole history, its points of rest, and the requests of the first process.
 type outcome struct {
 	pauses  []pause
 	history testkit.History
@@ -22,17 +22,17 @@ type outcome struct {
 	mark    int
 	asked   int  // requests to the registry
 	met     bool // everything that was planned has happened
-	more    bool // how much is written says nothing: a user has asked for more
+	more    bool // the number of writes says nothing: a user has requested more
 	two     bool // two processes have worked at once
 	// doubled are the trees on which several processes that share the work have worked at once.
 	doubled []invariant.Violation
 }
 
-// perform runs a workload with what befalls it. Unless all is asked for, it ends with the act in which everything that is planned has
-// happened: a world that is then as it should be has a future like that of the reference.
+// perform runs a workload with a disturbance. Unless all of it is required, it ends with the act in which everything that is planned has
+// happened: if the world is then as it should be, its future is that of the reference.
 func perform(t *testing.T, w workload, d disturbance) outcome {
 	t.Helper()
-	s := newScene(t, w.kinds()...)
+	s := w.scene(t)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf(
@@ -73,7 +73,7 @@ type goodDay struct {
 // goodDays are the undisturbed runs by workload.
 var goodDays sync.Map
 
-// reference runs a workload on a good day, once per test process.
+// reference runs a workload undisturbed, once per test process.
 func reference(t *testing.T, w workload) *outcome {
 	t.Helper()
 	entry, _ := goodDays.LoadOrStore(w.name, &goodDay{})
@@ -90,7 +90,7 @@ func reference(t *testing.T, w workload) *outcome {
 	return day.run
 }
 
-// judge checks every state that anything has had in a run, and its points of rest against those of the reference.
+// judge checks every state of any object in a run, and its points of rest against those of the reference.
 func judge(t *testing.T, want *outcome, got outcome) {
 	t.Helper()
 	rules := invariant.Rules()
@@ -123,7 +123,7 @@ func report(t *testing.T, violations []invariant.Violation) {
 	t.Errorf("%d violations:\n%s", len(violations), invariant.Describe(shown))
 }
 
-// replayCommand runs one plan alone.
+// replayCommand returns the command that runs one plan alone.
 func replayCommand(workload, plan string) string {
 	quoted := "'" + strings.ReplaceAll(plan, "'", `'"'"'`) + "'"
 	return fmt.Sprintf(`go test -count=1 -run '^TestReplay$' ./test/faults -args -workload=%s -plan=%s`, workload, quoted)

@@ -6,7 +6,6 @@ package faults_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,12 +24,13 @@ type scene struct {
 	target    *gate
 	processes managed.Processes
 	nodes     nodes
-	cache     string // the directory in which processes keep what they have read from the registry
+	cache     string // the directory in which processes cache what they have read from the registry
 
-	continuous bool // what interferes is to fit the continuous flow; set before anything is created
+	continuous bool          // interference must suit the continuous flow; set before anything is created
+	populated  chan struct{} // closed when the user of "raze" has created everything: only then can he delete the namespace
 
 	pauses []pause // the points at which the story stood still
-	mark   int     // how many writes there were when the user of "tended" or "minded" stopped to interfere
+	mark   int     // how many writes there were when the user of "tended" or "minded" stopped interfering
 }
 
 // pause is a point of a story at which everything is finished.
@@ -41,15 +41,21 @@ type pause struct {
 
 const targetName = "cluster"
 
-// newScene makes the namespace, and records in it what all workloads have, and further kinds.
+// newScene creates the namespace, and records in it the kinds of all workloads, and further kinds.
 func newScene(t testing.TB, kinds ...client.Object) *scene {
 	t.Helper()
 	server := testkit.Server(t)
-	s := &scene{APIServer: server, namespace: server.Namespace(t), cache: t.TempDir()}
+	return furnished(t, server, server.Namespace(t), testkit.Kinds(kinds...))
+}
+
+// furnished returns a scene in a namespace, and records in it the kinds of all workloads, and what else is chosen.
+func furnished(t testing.TB, server *testkit.APIServer, namespace string, more ...testkit.Selection) *scene {
+	t.Helper()
+	s := &scene{APIServer: server, namespace: namespace, cache: t.TempDir(), populated: make(chan struct{})}
 	s.target = theGate(t, server.Config())
-	s.recorder = testkit.Record(t, server, s.namespace, testkit.Kinds(append(kinds,
+	s.recorder = testkit.Record(t, server, s.namespace, append(more, testkit.Kinds(
 		&lsv1alpha1.Installation{}, &lsv1alpha1.Execution{}, &lsv1alpha1.DeployItem{}, &lsv1alpha1.DataObject{}, &lsv1alpha1.Target{},
-		&corev1.ConfigMap{}, &corev1.Secret{})...))
+		&corev1.ConfigMap{}, &corev1.Secret{}))...)
 	s.create(t,
 		testkit.Context(s.namespace, lsv1alpha1.DefaultContextName).Build(),
 		testkit.Target(s.namespace, targetName).Kubeconfig(s.target.kubeconfig(t)).Build())
@@ -74,9 +80,6 @@ func (s *scene) patch(t testing.TB, object client.Object, format string, args ..
 }
 
 func mergePatch(text string) client.Patch { return client.RawPatch(types.MergePatchType, []byte(text)) }
-
-// patience is the limit of waits of a broken test.
-const patience = 3 * time.Minute
 
 func (s *scene) ask(t testing.TB, installation string, operation lsv1alpha1.Operation) {
 	t.Helper()
@@ -106,7 +109,7 @@ func (s *scene) gone(t testing.TB, installation string) {
 	testkit.EventuallyGone(t, s.APIServer, s.installation(installation))
 }
 
-// rest waits until nothing is written any more, and remembers what there is.
+// rest waits until nothing is written any more, and records the state.
 func (s *scene) rest(t testing.TB, name string) {
 	t.Helper()
 	s.recorder.Quiet(t, restLength)

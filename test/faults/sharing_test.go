@@ -24,7 +24,7 @@ import (
 	"espalier.dev/test/faults/invariant"
 )
 
-// While the number of processes that share the work changes, nothing is lost and nothing is done twice, also if one of them crashes or
+// While the number of processes that share the work changes, nothing is lost and nothing is done twice, even if one of them crashes or
 // freezes meanwhile.
 func TestResharding(t *testing.T) {
 	t.Parallel()
@@ -49,9 +49,9 @@ func TestResharding(t *testing.T) {
 	}
 }
 
-// sharing are the options of a process that shares the work.
+// sharing returns the options of a process that shares the work.
 func sharing(namespace string, number, of int) manager.Options {
-	o := electing(namespace)
+	o := electing(namespace, shortLease)
 	o.Shard = shard.Shard{Number: number, Of: of}.String()
 	return o
 }
@@ -63,7 +63,7 @@ func (d disturbance) arrangeShards(t *testing.T, s *scene) {
 	var old []*managed.Process
 	var once sync.Once
 	var made atomic.Int32
-	// change ends the old processes; the one that makes the write ends as is planned.
+	// change ends the old processes; the one that makes the write ends as planned.
 	change := func(writer *managed.Process) {
 		once.Do(func() {
 			for _, process := range old {
@@ -82,9 +82,9 @@ func (d disturbance) arrangeShards(t *testing.T, s *scene) {
 				}
 			})
 		}
-		// Whatever happens, nobody stays frozen: an end has to be possible.
+		// No process may stay frozen, or it could not end.
 		context.AfterFunc(t.Context(), process.Transport.Thaw)
-		// One that loses its lease on a busy machine is not missed: the others take over at once.
+		// A process that loses its lease on a busy machine is no problem: the others take over at once.
 		go func() {
 			<-process.Ended()
 			change(nil)
@@ -108,14 +108,14 @@ func (d disturbance) arrangeShards(t *testing.T, s *scene) {
 	}
 }
 
-// looks waits until a process has seen who holds the lease: from then on it works, or waits for those.
+// looks waits until a process has seen who holds the lease: from then on it works, or waits for the holders.
 func looks(t *testing.T, process *managed.Process) {
 	t.Helper()
 	seen := func(context.Context) (bool, error) {
 		answered := func(e faults.Entry) bool { return e.Resource == "leases" && e.Status == http.StatusOK }
 		return len(process.Transport.Log().Where(answered)) > 1, nil
 	}
-	if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, patience, true, seen); err != nil {
+	if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, testkit.Patience, true, seen); err != nil {
 		t.Fatalf("a process does not look at the lease: %v", err)
 	}
 }
@@ -125,14 +125,14 @@ func (d disturbance) end(process *managed.Process, isWriter bool) {
 	switch {
 	case isWriter && d.processFault == reshardFreeze:
 		process.Transport.Freeze()
-		return // it ends when it finds that it has lost its lease
+		return // it ends when it notices that it has lost its lease
 	case isWriter && d.processFault == reshardCrash:
 		process.Transport.Crash()
 	}
 	process.Cancel()
 }
 
-// shared waits until so many processes share the work.
+// shared waits until the given number of processes share the work.
 func (s *scene) shared(t *testing.T, processes int) {
 	t.Helper()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: manager.LeaseName}}
@@ -145,7 +145,7 @@ func (s *scene) shared(t *testing.T, processes int) {
 	}))
 }
 
-// written is how many writes all processes have made together.
+// written returns how many writes all processes have made together.
 func (s *scene) written() int {
 	sum := 0
 	for _, log := range s.processes.Logs() {

@@ -14,8 +14,7 @@ import (
 	"espalier.dev/test/faults/invariant"
 )
 
-// eachWorkload calls a function for all workloads, several at a time, with their numbers. A sample leaves out those that are there for
-// users who interfere.
+// eachWorkload calls a function for all workloads, several concurrently, with their numbers. A sample omits those for users who interfere.
 func eachWorkload(t *testing.T, do func(t *testing.T, w workload, number int)) {
 	t.Helper()
 	t.Parallel()
@@ -23,8 +22,8 @@ func eachWorkload(t *testing.T, do func(t *testing.T, w workload, number int)) {
 		if !faults.IsDue(number, *share, time.Now()) {
 			continue
 		}
-		if !*full && (w.name == "tended" || w.name == "minded") {
-			continue // much like the main ones, as long as nobody interferes
+		if !*full && (w.name == "tended" || w.name == "minded" || w.name == "raze") {
+			continue // similar to the main ones, as long as nobody interferes
 		}
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
@@ -33,7 +32,7 @@ func eachWorkload(t *testing.T, do func(t *testing.T, w workload, number int)) {
 	}
 }
 
-// sweep runs a workload once per disturbance, many at a time, and says for each that fails how to repeat it.
+// sweep runs a workload once per disturbance, many concurrently, and prints for each failure how to repeat it.
 func sweep(t *testing.T, w workload, disturbances []disturbance) {
 	t.Helper()
 	want := reference(t, w)
@@ -65,7 +64,7 @@ func (n namedWrite) with(action faults.Action) faults.Plan {
 	return faults.Plan{Requests: []faults.RequestFault{fault}}
 }
 
-// named is faults.EachNamedWrite, except for objects that have other names in each run: there the writes of the kind are counted.
+// named is faults.EachNamedWrite, except for objects whose names differ in each run: for those, the writes of the kind are counted.
 func named(log faults.Log, actions ...faults.Action) []faults.Plan {
 	plans, counts := faults.EachNamedWrite(log, actions...), map[string]int{}
 	for i, entry := range log.Writes() {
@@ -86,8 +85,8 @@ func kindOf(entry faults.Entry) string {
 	return fmt.Sprintf("%s %s/%s", entry.Verb, entry.Resource, entry.Subresource)
 }
 
-// kindsOf chooses of each kind of write in a log one: with 0 the first, which costs least, else some later ones, such that a workload is
-// met in all its acts.
+// kindsOf chooses one of each kind of write in a log: with 0 the first, which is the cheapest, otherwise some later ones, so that all acts
+// of a workload are covered.
 func kindsOf(log faults.Log, spread int) []namedWrite {
 	byKind := map[string][]namedWrite{}
 	var order []string
@@ -110,7 +109,7 @@ func kindsOf(log faults.Log, spread int) []namedWrite {
 // stride is prime, so that the chosen writes are spread over many.
 const stride = 7
 
-// watchedIn are the resources whose caches the controllers decide on, as far as a log has to do with them.
+// watchedIn returns the resources whose caches the controllers use for decisions, if the log contains them.
 func watchedIn(log faults.Log) []string {
 	watched := []string{"installations", "executions", "deployitems", "dataobjects", "targets"}
 	for _, resource := range []string{"pods", "targetsyncs"} {
@@ -145,7 +144,7 @@ func statesOf(log faults.Log) []namedWrite {
 	return chosen
 }
 
-// recordsOf chooses the writes of the records of releases: between any two of them Helm may have done half of its work.
+// recordsOf chooses the writes of the records of releases: Helm may have done half of its work between any two of them.
 func recordsOf(log faults.Log) []namedWrite {
 	var chosen []namedWrite
 	plans := faults.EachNamedWrite(log, faults.CrashBefore)
@@ -157,8 +156,8 @@ func recordsOf(log faults.Log) []namedWrite {
 	return chosen
 }
 
-// forgetful holds the watch of Secrets from the start to the end of a story that generates passwords: no job sees in its cache that there
-// are some already.
+// forgetful holds the watch of Secrets during the whole of a story that generates passwords: no job sees in its cache that they already
+// exist.
 func forgetful(log faults.Log) []disturbance {
 	if len(statesOf(log)) == 0 {
 		return nil
@@ -171,7 +170,7 @@ func forgetful(log faults.Log) []disturbance {
 	}
 }
 
-// lagAll holds the watches of all resources one after the other, in one of several runs at other writes than in the others.
+// lagAll holds the watches of all resources one after the other, in each of several runs at different writes.
 func lagAll(log faults.Log, run, runs int) disturbance {
 	writes, watched := len(log.Writes()), watchedIn(log)
 	var d disturbance

@@ -23,11 +23,11 @@ var syncWorkloads = []workload{
 	{"sync", []act{follow, followOn, loseSight, unfollow}},
 }
 
-// syncKinds are what the rules about TargetSyncs need to see, beside Targets and Secrets.
+// syncKinds are needed by the rules about TargetSyncs, in addition to Targets and Secrets.
 var syncKinds = []client.Object{&lsv1alpha1.TargetSync{}}
 
-// sourceSuffix makes the name of the namespace with the source of a scene from that of the scene. The gate leads requests there through the
-// same transport.
+// sourceSuffix is appended to the name of a scene's namespace for that of its source. The gate routes requests there through the same
+// transport.
 const sourceSuffix = "-source"
 
 const (
@@ -63,7 +63,7 @@ func (s *scene) targetSync() *lsv1alpha1.TargetSync {
 	}
 }
 
-// ready waits until the TargetSync says of its present spec whether all Targets are as they should be, and has no wish left.
+// ready waits until the TargetSync reports for its current spec whether all Targets are as they should be, and has no open request.
 func (s *scene) ready(t testing.TB, status lsv1alpha1.ConditionStatus) {
 	t.Helper()
 	testkit.Eventually(t, s.APIServer, s.targetSync(), testkit.Is("ready: "+string(status), func(ts *lsv1alpha1.TargetSync) bool {
@@ -84,7 +84,7 @@ func (s *scene) hasTarget(t testing.TB, name, kubeconfig string) {
 	}))
 }
 
-// targets checks which Targets there are, beside the one that every scene has, and that each has its Secret and no other one is there.
+// targets checks which Targets exist, in addition to the one of every scene, and that each has its Secret and there is no other.
 func (s *scene) targets(t testing.TB, want ...string) {
 	t.Helper()
 	made := client.MatchingLabels{lsv1alpha1.TargetSyncLabel: lsv1alpha1.TargetSyncOK}
@@ -108,12 +108,12 @@ func (s *scene) targets(t testing.TB, want ...string) {
 	}
 }
 
-// A source is followed: Targets and a token come, change, and go.
+// A source is followed: Targets and a token are created, changed, and deleted.
 
 func follow(t *testing.T, s *scene) {
 	s.create(t,
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.source()}},
-		// The user in the kubeconfig of the gate is called so.
+		// This is the user in the kubeconfig of the gate.
 		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: s.source(), Name: "front"}},
 		kubeconfigSecret(s.namespace, accessName, s.target.kubeconfig(t)))
 	s.offer(t, "east", "west")
@@ -141,7 +141,7 @@ func followOn(t *testing.T, s *scene) {
 
 var address = regexp.MustCompile(`https://[^\s"]+`)
 
-// loseSight leads to a place where nobody answers, and back. What is not seen is not gone.
+// loseSight leads to an address where nothing answers, and back. What is not visible is not gone.
 func loseSight(t *testing.T, s *scene) {
 	access := kubeconfigSecret(s.namespace, accessName, "")
 	if err := s.Client().Get(t.Context(), client.ObjectKeyFromObject(access), access); err != nil {

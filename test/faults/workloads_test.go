@@ -17,8 +17,8 @@ import (
 	"espalier.dev/test/faults/invariant"
 )
 
-// workload is what users do in a scene, act by act. Each act ends with a rest, and checks itself what its user wanted: a comparison with
-// the reference does not find what is wrong in both.
+// workload is what users do in a scene, act by act. Each act ends at rest, and checks itself what its user wanted: a comparison with the
+// reference does not find what is wrong in both.
 type workload struct {
 	name string
 	acts []act
@@ -26,7 +26,8 @@ type workload struct {
 
 type act func(*testing.T, *scene)
 
-var workloads = slices.Concat(jobWorkloads, continuousWorkloads, containerWorkloads, syncWorkloads)
+var workloads = slices.Concat(jobWorkloads, continuousWorkloads, containerWorkloads, syncWorkloads, deletionWorkloads, pauseWorkloads,
+	forceWorkloads, endingWorkloads)
 
 // jobWorkloads are what users do in the job flow.
 var jobWorkloads = []workload{
@@ -52,7 +53,16 @@ func (w workload) isAmong(others []workload) bool {
 	return slices.ContainsFunc(others, func(c workload) bool { return c.name == w.name })
 }
 
-// kinds are what is recorded for a workload beside what is recorded for all.
+// scene creates the scene in which a workload takes place.
+func (w workload) scene(t testing.TB) *scene {
+	t.Helper()
+	if w.isAmong(endingWorkloads) {
+		return newEndingScene(t)
+	}
+	return newScene(t, w.kinds()...)
+}
+
+// kinds are recorded for a workload in addition to what is recorded for all.
 func (w workload) kinds() []client.Object {
 	switch {
 	case w.isAmong(containerWorkloads):
@@ -76,7 +86,7 @@ func workloadNamed(t *testing.T, name string) workload {
 	return workloads[i]
 }
 
-// root begins an installation that imports the target and the data objects of the given names.
+// root starts an installation that imports the target and the named data objects.
 func (s *scene) root(name string, b blueprint, imports ...string) *testkit.InstallationBuilder {
 	builder := testkit.Installation(s.namespace, name).Blueprint(b.text()).ImportTarget(targetName, targetName)
 	for _, dataRef := range imports {
@@ -85,8 +95,8 @@ func (s *scene) root(name string, b blueprint, imports ...string) *testkit.Insta
 	return builder
 }
 
-// tree is two levels deep. Its three nested installations wait for each other; the second one's items form a diamond; the last one
-// has a nested installation of its own, which deploys what has come down all the way.
+// tree is two levels deep. Its three nested installations wait for each other; the deploy items of the second one form a diamond; the last
+// one has a nested installation, which deploys what was passed down all the way.
 func tree(namespace string) blueprint {
 	soil := blueprint{
 		imports: []string{"size"},
@@ -115,7 +125,7 @@ func tree(namespace string) blueprint {
 	}
 }
 
-// The main workload is the life of a tree: it comes, changes and goes.
+// The main workload is the life of a tree: it is created, changed and deleted.
 
 func plant(t *testing.T, s *scene) {
 	s.create(t, s.sized("small"), s.root("garden", tree(s.namespace), "size").ExportData("crop", "harvest").Reconcile().Build())
@@ -143,7 +153,7 @@ func (s *scene) sized(size string) *lsv1alpha1.DataObject {
 	return testkit.DataObject(s.namespace, "size", size).Build()
 }
 
-// An item fails whose successor must not start, and then is mended.
+// A deploy item fails, its successor must not start, and then it is repaired.
 
 func sicken(t *testing.T, s *scene) {
 	b := blueprint{imports: []string{"health"}, items: []any{
@@ -162,7 +172,7 @@ func mend(t *testing.T, s *scene) {
 	s.rest(t, "mended")
 }
 
-// An item that nobody works on is interrupted, in a tree; the next job ends it by hand.
+// A deploy item without a deployer is interrupted, in a tree; the next job is finished by hand.
 
 func cutShort(t *testing.T, s *scene) {
 	slow := blueprint{items: []any{mockItem("quick", succeeds, nil), endlessItem("endless")}}
@@ -181,7 +191,7 @@ func askAgain(t *testing.T, s *scene) {
 	s.rest(t, "finished by hand")
 }
 
-// An installation is deleted that another one imports from: it waits for the other.
+// An installation is deleted from which another one imports: it waits for the other.
 
 func connect(t *testing.T, s *scene) {
 	tap := blueprint{
@@ -226,7 +236,7 @@ func abandon(t *testing.T, s *scene) {
 	s.holds(t, "table", "stays")
 }
 
-// A nested installation and an item are taken out of a blueprint.
+// A nested installation and a deploy item are removed from a blueprint.
 
 func field(s *scene) (large, small blueprint) {
 	leaf := func(name string) blueprint {
@@ -257,7 +267,7 @@ func shrink(t *testing.T, s *scene) {
 	s.rest(t, "small")
 }
 
-// An item deploys other objects than before, and then nothing at all.
+// A deploy item deploys other objects than before, and then nothing at all.
 
 func hedge(s *scene, value string, configMaps ...string) blueprint {
 	return blueprint{items: []any{manifestItem("plant", s.namespace, value, configMaps...)}}
@@ -340,7 +350,7 @@ func rebuild(t *testing.T, s *scene) {
 	s.rest(t, "rebuilt")
 }
 
-// The specification changes while a job runs. The job ends as failed, and the next one takes the change into account.
+// The spec changes while a job runs. The job fails, and the next one uses the change.
 
 func stack(t *testing.T, s *scene) {
 	s.create(t, s.root("wall", blueprint{items: []any{endlessItem("stack")}}).Reconcile().Build())
@@ -358,8 +368,8 @@ func paint(t *testing.T, s *scene) {
 	s.rest(t, "painted")
 }
 
-// A tree is deleted while it only waits: for an import that nobody creates, and, below it, for a sibling whose item nobody works on. What
-// has begun is finished first.
+// A tree is deleted while it only waits: for an import that nobody creates, and, below it, for a sibling whose deploy item has no deployer.
+// What has started is finished first.
 
 func thirst(t *testing.T, s *scene) {
 	s.create(t, s.root("desert", blueprint{
@@ -391,7 +401,7 @@ func thirst(t *testing.T, s *scene) {
 	s.rest(t, "dry")
 }
 
-// A tree is deleted while somebody works, who is then given up with all that is installed.
+// A tree is deleted during work, which is then abandoned with everything that is installed.
 
 func forsake(t *testing.T, s *scene) {
 	leaf := blueprint{items: []any{manifestItem("put", s.namespace, "stays", "stone"), endlessItem("carve")}}
@@ -461,7 +471,7 @@ func (s *scene) kept(t testing.TB) string {
 	return password
 }
 
-// replace changes the specification of an installation.
+// replace changes the spec of an installation.
 func (s *scene) replace(t testing.TB, changed *lsv1alpha1.Installation) {
 	t.Helper()
 	s.patch(t, s.installation(changed.Name), `{"spec":%s}`, mustJSON(map[string]any{"blueprint": changed.Spec.Blueprint}))

@@ -16,14 +16,14 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// application is one that no Flux looks after: the test says what it has come to.
+// application is an application without Flux: the test sets its status.
 type application struct {
 	apiVersion, kind, namespace string
 	revision                    string
 	ready                       bool
 }
 
-// says writes what a controller would.
+// says writes what a controller would write.
 func (w *world) says(cluster client.Client, a application) {
 	w.Helper()
 	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": a.apiVersion, "kind": a.kind}}
@@ -58,13 +58,13 @@ func (w *world) says(cluster client.Client, a application) {
 
 const helmV2 = "helm.toolkit.fluxcd.io/v2"
 
-// runs lets the HelmRelease app in a namespace of the management cluster be healthy at a version.
+// runs makes the HelmRelease app in a namespace of the management cluster healthy at a version.
 func (w *world) runs(namespace, version string) {
 	w.Helper()
 	w.says(w.Client(), application{apiVersion: helmV2, kind: "HelmRelease", namespace: namespace, revision: version, ready: true})
 }
 
-// pair is a pipeline from dev, which runs 1.1.0, to prod, which runs 1.0.0, both in the management cluster.
+// pair returns a pipeline from dev, which runs 1.1.0, to prod, which runs 1.0.0, both in the management cluster.
 func (w *world) pair(name string) (builder *testkit.PipelineBuilder, dev, prod string) {
 	w.Helper()
 	w.InstallCRD(w.T, testkit.FluxKinds(w.T)...)

@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// approvalKey is the key of all Secrets for approvals.
+// approvalKey is the key in all Secrets for approvals.
 const approvalKey = "0123456789abcdef0123456789abcdef"
 
-// webhookKey is what the Git server signs its calls with.
+// webhookKey is the key with which the Git server signs its calls.
 const webhookKey = "fedcba9876543210fedcba9876543210"
 
 // approve makes the signed call that docs/approvals.md describes.

@@ -18,14 +18,14 @@ var (
 	namedTest = regexp.MustCompile(`(?:((?:internal|test)/[a-z0-9/]+): )?(Test\w+)`)
 )
 
-// The list of acceptance cases names tests that exist, and one at least for each case.
+// The list of acceptance cases names only existing tests, and at least one for each case.
 func TestTheListOfCasesIsTrue(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("doc.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A case may go on in the next line.
+	// A case may continue on the next line.
 	cases := caseLine.FindAllStringSubmatch(strings.ReplaceAll(string(text), "\n//     ", " "), -1)
 	if len(cases) < 40 {
 		t.Fatalf("there are %d cases", len(cases))

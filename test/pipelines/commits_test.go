@@ -14,8 +14,8 @@ import (
 	"espalier.dev/internal/testkit/externals"
 )
 
-// The application is a Kustomization. In dev it follows a branch; in production it has the commit that a second repository names, and
-// nothing but the commit, so that Flux reports the one as main@sha1:COMMIT and the other as sha1:COMMIT.
+// The application is a Kustomization. In dev it follows a branch; in production it has the commit in a second repository, and nothing but
+// the commit, so that Flux reports the one as main@sha1:COMMIT and the other as sha1:COMMIT.
 func byCommit(t *testing.T, l leaves) {
 	t.Parallel()
 	w, gitea := newWorld(t), externals.Gitea(t)

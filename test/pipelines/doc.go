@@ -13,7 +13,7 @@
 //
 //   - methods and paths: internal/approval: TestMethodsAndPaths
 //   - bodies, revisions, environments and objects that do not fit, unknown pipelines: internal/approval: TestPIP27_EventsThatDoNotFit
-//   - no signature, a malformed and a wrong one, all algorithms: internal/approval: TestPIP27_AKeyHasToBeKnownWhereThereIsOne
+//   - no signature, a malformed and a wrong one, all algorithms: internal/approval: TestPIP27_ACallMustProveThatItKnowsTheKey
 //   - it has no other effect: internal/approval: TestPIP27_AnEventMakesTheControllerLookAndNothingElse
 //   - the strategy fails, or there is none: TestPIP20_PullRequestsThatCannotBeOpenedSayWhy, TestPIP20_WhichStrategyCounts
 //   - manual promotions set the marker: internal/controller/pipelines: TestPIP25_NothingHappensBeforeTheApproval
@@ -79,7 +79,7 @@
 //   - symbolic links: internal/gitprovider/gitremote: TestPIP23_ACommitChangesFilesAndNothingElse
 //   - branches and pull requests that are there already: internal/gitprovider/pullrequest:
 //     TestPIP20_AProposalThatIsCutOffAnywhereIsFinishedByTheNext
-//   - merged, closed, on a second page of the list: internal/gitprovider/providers: TestPIP22_EveryForgeKeepsTheContract,
+//   - merged, closed, on a second page of the list: internal/gitprovider/providers: TestPIP22_EveryProviderKeepsTheContract,
 //     internal/gitprovider/poll: TestPIP22_WithGiteaEveryEndIsSeen
 //   - the base moves, others push in between: internal/gitprovider/pullrequest:
 //     TestPIP22_TheBranchIsMadeAnewWhenTheBaseChangesTheSameFiles, internal/gitprovider/pullrequest: TestPIP20_APushInBetweenIsSeen

@@ -16,11 +16,11 @@ import (
 	"espalier.dev/internal/testkit/externals"
 )
 
-// environments are those of every estate, in order.
+// environments are the environments of every estate, in order.
 var environments = []string{"dev", "staging", "prod"}
 
-// estate is a world with an application in three environments, the first two in one leaf and the last in another. A repository has a
-// folder for each, with a HelmRelease whose version is marked, and Flux applies the folders.
+// estate is a world with an application in three environments, the first two in one leaf cluster and the last in another. A repository has
+// a folder for each, with a HelmRelease whose version is marked, and Flux applies the folders.
 type estate struct {
 	*world
 	gitea      *externals.GiteaServer
@@ -29,7 +29,7 @@ type estate struct {
 	places     map[string]place
 }
 
-// newEstate runs version 1.0.0 everywhere. Pipeline app is still to be created.
+// newEstate runs version 1.0.0 everywhere. The pipeline app does not exist yet.
 func newEstate(t *testing.T, l leaves, change ...func(*manager.Options)) *estate {
 	t.Helper()
 	e := &estate{world: newWorld(t, change...), gitea: externals.Gitea(t), charts: externals.Charts(t)}
@@ -64,7 +64,7 @@ func newEstate(t *testing.T, l leaves, change ...func(*manager.Options)) *estate
 
 func file(environment string) string { return environment + "/app.yaml" }
 
-// manifest is what the folder of an environment holds at a version. A release that fails is rolled back.
+// manifest returns the content of an environment's folder at a version. A release that fails is rolled back.
 func (e *estate) manifest(environment, version string) string {
 	return fmt.Sprintf(`# The application in %[1]s.
 apiVersion: helm.toolkit.fluxcd.io/v2
@@ -84,7 +84,7 @@ spec:
 `, environment, version, e.Namespace)
 }
 
-// publish offers a version of the chart. It cannot be installed in the places that are named.
+// publish publishes a version of the chart, whose installation fails in the named places.
 func (e *estate) publish(version string, failsIn ...place) {
 	e.Helper()
 	name := "app"
@@ -96,7 +96,7 @@ func (e *estate) publish(version string, failsIn ...place) {
 	})
 }
 
-// push brings a version into the folder of the first environment, as a developer does.
+// push commits a version to the folder of the first environment, as a developer does.
 func (e *estate) push(version string) {
 	e.Helper()
 	e.repository.Commit(e.T, "main", map[string]string{file("dev"): e.manifest("dev", version)})
@@ -111,8 +111,8 @@ func (e *estate) strategy() pipelines.PullRequestStrategy {
 	}
 }
 
-// carry creates pipeline app, which promotes by pull requests and asks for approval before production, and waits until it has found that
-// there is nothing to do.
+// carry creates the pipeline app, which promotes with pull requests and requires an approval before production, and waits until it has
+// found that there is nothing to do.
 func (e *estate) carry(strategy pipelines.PullRequestStrategy) {
 	e.Helper()
 	key := &pipelines.LocalObjectReference{Name: "approvals"}
@@ -127,7 +127,7 @@ func (e *estate) carry(strategy pipelines.PullRequestStrategy) {
 	e.untilComplete("app", "1.0.0")
 }
 
-// opened waits for the pull request that brings a version into an environment, and checks it and what it changes.
+// opened waits for the pull request that promotes a version to an environment, and checks it and its changes.
 func (e *estate) opened(environment, version string) externals.PullRequest {
 	e.Helper()
 	promotion := e.untilState("app", environment, version, pipelines.PromotionCreated)
@@ -148,7 +148,7 @@ func (e *estate) opened(environment, version string) externals.PullRequest {
 	return pr
 }
 
-// mergeInto waits for the pull request that brings a version into an environment, merges it, and waits until it has arrived.
+// mergeInto waits for the pull request that promotes a version to an environment, merges it, and waits until the version has arrived.
 func (e *estate) mergeInto(environment, version string) externals.PullRequest {
 	e.Helper()
 	pr := e.repository.Merge(e.T, e.opened(environment, version).Number)
@@ -159,7 +159,7 @@ func (e *estate) mergeInto(environment, version string) externals.PullRequest {
 	return pr
 }
 
-// expect compares what Git holds and what runs with the versions of the environments, in their order.
+// expect compares the versions in Git and the running ones with those of the environments, in order.
 func (e *estate) expect(versions ...string) {
 	e.Helper()
 	for i, environment := range environments {
@@ -172,7 +172,7 @@ func (e *estate) expect(versions ...string) {
 	}
 }
 
-// expectPullRequests compares all pull requests that were ever opened, each as its title and how it ended.
+// expectPullRequests compares all pull requests that were ever opened, each as its title and its end.
 func (e *estate) expectPullRequests(want ...string) {
 	e.Helper()
 	var got []string

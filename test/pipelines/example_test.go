@@ -16,7 +16,7 @@ import (
 	"espalier.dev/internal/testkit/managed"
 )
 
-// The example does what the documentation says of it. Installations are real; the test does what people do.
+// The example does what its documentation says. Installations are real; the test plays the user.
 func TestPIP01_PIP24_PIP25_TheExampleWorks(t *testing.T) {
 	t.Parallel()
 	server := testkit.Server(t)

@@ -16,7 +16,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// A version that works in dev and fails in staging is rolled back there by Helm. It is not brought again, nor any further; the next one
+// A version that works in dev and fails in staging is rolled back there by Helm. It is not promoted again, nor any further; the next one
 // is.
 func rolledBack(t *testing.T, l leaves) {
 	t.Parallel()
@@ -29,7 +29,7 @@ func rolledBack(t *testing.T, l leaves) {
 	testkit.Eventually(t, staging.leaf, staging.release(), testkit.Is("rolled back", func(r *unstructured.Unstructured) bool {
 		releases := history(r)
 		return readiness(r) == "False" && len(releases) > 1 && releases[0] == "1.0.0 deployed" && releases[1] == "1.1.0 failed"
-	}), testkit.Within(patience))
+	}))
 	stalled := e.untilState("app", "staging", "1.1.0", pipelines.PromotionStalled)
 	p := e.until("app", "held", func(p *pipelines.Pipeline) bool { return holdIn(p, "staging", pipelines.HoldRolledBack) != "" })
 	if text := holdIn(p, "staging", pipelines.HoldRolledBack); !strings.Contains(text, "rolled back") ||
@@ -56,7 +56,7 @@ func rolledBack(t *testing.T, l leaves) {
 	e.untilPublished("1.2.0")
 }
 
-// untilPublished pushes a version that is not there yet. The first environment is not settled until it is.
+// untilPublished pushes a version that is not published yet. The first environment does not become healthy until it is.
 func (e *estate) untilPublished(version string) {
 	e.Helper()
 	e.push(version)
@@ -71,7 +71,7 @@ func (e *estate) untilPublished(version string) {
 	e.opened("staging", version)
 }
 
-// While the leaf of production is away, the last revision that was seen there is known, the other environments go on, and production
+// While the leaf cluster of production is down, the last revision seen there is known, the other environments continue, and production
 // follows when it is back.
 func leafAway(t *testing.T, l leaves) {
 	e := newEstate(t, l)
@@ -111,7 +111,7 @@ func leafAway(t *testing.T, l leaves) {
 	e.expectPullRequests("staging to 1.1.0: merged", "prod to 1.1.0: merged")
 }
 
-// Who goes back in production does it for a reason: the version is not brought again. The next one is.
+// A rollback in production has a reason: the version is not promoted again. The next one is.
 func wentBack(t *testing.T, l leaves) {
 	t.Parallel()
 	e := newEstate(t, l)
@@ -137,8 +137,8 @@ func wentBack(t *testing.T, l leaves) {
 	e.expect("1.1.0", "1.1.0", "1.0.0")
 	e.expectPullRequests("staging to 1.1.0: merged", "prod to 1.1.0: merged")
 
-	// Somebody brings the next version into staging by hand, although there is a pull request for it. It goes on from there; the pull
-	// request is left to people.
+	// A user deploys the next version to staging by hand, although there is a pull request for it. The promotion continues from there; the
+	// pull request is left to users.
 	e.publish("1.2.0")
 	e.push("1.2.0")
 	moot := e.opened("staging", "1.2.0")

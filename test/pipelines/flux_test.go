@@ -19,7 +19,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// Everything is real but the people: Flux in two leaf control planes, and Gitea.
+// Everything is real but the users: Flux in two leaf clusters, and Gitea.
 func TestWithFlux(t *testing.T) {
 	t.Parallel()
 	l := newLeaves(t)
@@ -73,7 +73,7 @@ func fromPushToProduction(t *testing.T, l leaves) {
 	old := e.opened("prod", "1.2.0")
 	e.expect("1.2.0", "1.2.0", "1.1.0")
 
-	// Nobody has merged it when the next version comes.
+	// It is not merged when the next version comes.
 	e.publish("1.3.0")
 	e.push("1.3.0")
 	e.mergeInto("staging", "1.3.0")
@@ -103,8 +103,8 @@ func fromPushToProduction(t *testing.T, l leaves) {
 	}
 }
 
-// withoutRetries leaves out attempts that have failed, each of which is told and followed by another one: a machine may be so busy that
-// Gitea does not answer in time.
+// withoutRetries omits failed attempts, each of which is reported and followed by another one: a machine may be so busy that Gitea does not
+// answer in time.
 func withoutRetries(story []string) []string {
 	for i := 0; i < len(story); i++ {
 		promotion, failed := strings.CutPrefix(story[i], "PromotionFailed: ")
@@ -116,11 +116,11 @@ func withoutRetries(story []string) []string {
 	return story
 }
 
-// wholeStory is what Events tell of fromPushToProduction, in the order of the alphabet.
+// wholeStory returns the Events of fromPushToProduction, sorted.
 func wholeStory() []string {
 	var story []string
 	for i, version := range []string{"1.0.0", "1.1.0", "1.2.0", "1.3.0"} {
-		story = append(story, fmt.Sprintf("RunStarted: run %d begins", i+1))
+		story = append(story, fmt.Sprintf("RunStarted: run %d started", i+1))
 		if version != "1.2.0" {
 			story = append(story, fmt.Sprintf("RunCompleted: run %d", i+1))
 		}
@@ -145,7 +145,7 @@ func wholeStory() []string {
 	return story
 }
 
-// expectApprovalIsAwaited waits until a version waits for approval before production, and checks that nobody has begun to bring it there.
+// expectApprovalIsAwaited waits until a version waits for approval before production, and checks that its promotion there has not started.
 func (e *estate) expectApprovalIsAwaited(version string) {
 	e.Helper()
 	e.untilState("app", "prod", version, pipelines.PromotionUnapproved)
@@ -162,7 +162,7 @@ func (e *estate) expectApprovalIsAwaited(version string) {
 	}
 }
 
-// expectRecords checks what the status remembers of three runs.
+// expectRecords checks the records of three runs in the status.
 func (e *estate) expectRecords(p *pipelines.Pipeline) {
 	e.Helper()
 	type record struct {
@@ -208,7 +208,7 @@ func (e *estate) expectRecords(p *pipelines.Pipeline) {
 	}
 }
 
-// stir lets Flux apply a commit that changes no release, touches a release, and has the controller look.
+// stir makes Flux apply a commit that changes no release, touches a release, and makes the controller reconcile.
 func (e *estate) stir() {
 	e.Helper()
 	sha := e.repository.Commit(e.T, "main", map[string]string{"README.md": "Nobody.\n"})

@@ -16,8 +16,8 @@ import (
 	"espalier.dev/internal/testkit/relay"
 )
 
-// While the Git server is away, a new pipeline does not know which pull requests it has, says so, and attempts nothing. When the server is
-// back, there is one pull request; and a merge that happened while it could not be asked is seen afterwards.
+// While the Git server is down, a new pipeline does not know which pull requests it has, says so, and attempts nothing. When the server is
+// back, there is one pull request; and a merge that happened in the meantime is noticed afterwards.
 func TestPIP20_PIP22_AGitServerThatIsAwayIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	w, gitea := newWorld(t), externals.Gitea(t)
@@ -50,7 +50,7 @@ func TestPIP20_PIP22_AGitServerThatIsAwayIsTriedAgain(t *testing.T) {
 	w.untilComplete("app", "1.1.0")
 }
 
-// Nobody asks the Git server within an hour, so it must be its call that tells of the merge.
+// The polling interval is an hour, so the merge must become known by the webhook call.
 func TestPIP22_ACallOfTheGitServerTellsOfTheMergeAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *manager.Options) { o.Pipelines.PollInterval = time.Hour })
@@ -67,7 +67,7 @@ func TestPIP22_ACallOfTheGitServerTellsOfTheMergeAtOnce(t *testing.T) {
 	recorder := w.record()
 	w.Create(p)
 	created := w.untilState("app", "prod", "1.1.0", pipelines.PromotionCreated)
-	recorder.Quiet(t, 4*time.Second) // Opening the pull request made the controller look as well; that is over now.
+	recorder.Quiet(t, 4*time.Second) // Opening the pull request also triggered a reconciliation, which has finished by then.
 	repository.Merge(t, int(created.PullRequest.Number))
 	w.untilState("app", "prod", "1.1.0", pipelines.PromotionSucceeded)
 }

@@ -19,7 +19,7 @@ import (
 	"espalier.dev/internal/testkit/externals"
 )
 
-// leaves are two control planes in each of which a Flux of its own works.
+// leaves are two leaf control planes with a separate Flux in each.
 type leaves struct{ north, south *testkit.APIServer }
 
 func newLeaves(t *testing.T) leaves {
@@ -30,13 +30,13 @@ func newLeaves(t *testing.T) leaves {
 	return l
 }
 
-// place is where an environment is: a namespace of a leaf, into which Flux brings what a folder of the repository holds.
+// place is the place of an environment: a namespace of a leaf cluster, into which Flux deploys a folder of the repository.
 type place struct {
 	leaf      *testkit.APIServer
 	namespace string
 }
 
-// follow has Flux follow a folder of a repository, and charts.
+// follow makes Flux follow a folder of a repository, and charts.
 func (p place) follow(t *testing.T, repository *externals.Repository, folder string, charts *externals.ChartRepository) {
 	t.Helper()
 	objects := append(externals.GitSource(p.namespace, "git", repository), externals.Kustomization(p.namespace, "apps", "git", "./"+folder))
@@ -46,7 +46,7 @@ func (p place) follow(t *testing.T, repository *externals.Repository, folder str
 	testkit.Create(t, p.leaf, objects...)
 }
 
-// release is the HelmRelease in the place.
+// release returns the HelmRelease in the place.
 func (p place) release() *unstructured.Unstructured {
 	return p.object(externals.HelmReleaseKind.Kind, externals.HelmReleaseKind.GroupVersion().String(), "app")
 }
@@ -58,16 +58,16 @@ func (p place) object(kind, apiVersion, name string) *unstructured.Unstructured 
 	return object
 }
 
-// untilReleased waits until Flux says that it has released a version.
+// untilReleased waits until Flux reports the release of a version.
 func (p place) untilReleased(t *testing.T, version string) {
 	t.Helper()
 	testkit.Eventually(t, p.leaf, p.release(), testkit.Is("ready with "+version, func(r *unstructured.Unstructured) bool {
 		releases := history(r)
 		return readiness(r) == "True" && len(releases) > 0 && releases[0] == version+" deployed"
-	}), testkit.Within(patience))
+	}))
 }
 
-// running returns what the chart has brought: the version that runs in fact.
+// running returns the output of the chart: the version that actually runs.
 func (p place) running(t *testing.T, name string) string {
 	t.Helper()
 	var config corev1.ConfigMap
@@ -77,7 +77,7 @@ func (p place) running(t *testing.T, name string) string {
 	return config.Data["version"]
 }
 
-// mark puts a label on an object, which no controller takes notice of.
+// mark sets a label on an object, which all controllers ignore.
 func (p place) mark(t *testing.T, object client.Object) {
 	t.Helper()
 	patch := []byte(`{"metadata":{"labels":{"touched":"true"}}}`)
@@ -86,7 +86,7 @@ func (p place) mark(t *testing.T, object client.Object) {
 	}
 }
 
-// readiness is the status of the condition Ready, if it speaks of the object as it is.
+// readiness returns the status of the condition Ready, if it is about the current generation.
 func readiness(object *unstructured.Unstructured) string {
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	for _, condition := range conditions {
@@ -98,7 +98,7 @@ func readiness(object *unstructured.Unstructured) string {
 	return ""
 }
 
-// history lists what helm-controller remembers of a release, the newest first.
+// history lists the history of a release in helm-controller, the newest entry first.
 func history(release *unstructured.Unstructured) []string {
 	entries, _, _ := unstructured.NestedSlice(release.Object, "status", "history")
 	var lines []string
@@ -109,12 +109,12 @@ func history(release *unstructured.Unstructured) []string {
 	return lines
 }
 
-// appliedCommit waits until a Kustomization has applied a commit, whatever names it.
+// appliedCommit waits until a Kustomization has applied a commit, in whatever form it reports that.
 func (p place) appliedCommit(t *testing.T, name, sha string) {
 	t.Helper()
 	kustomization := p.object(externals.KustomizationKind.Kind, externals.KustomizationKind.GroupVersion().String(), name)
 	testkit.Eventually(t, p.leaf, kustomization, testkit.Is("ready at "+sha, func(k *unstructured.Unstructured) bool {
 		applied, _, _ := unstructured.NestedString(k.Object, "status", "lastAppliedRevision")
 		return readiness(k) == "True" && strings.HasSuffix(applied, "sha1:"+sha)
-	}), testkit.Within(patience))
+	}))
 }

@@ -14,7 +14,7 @@ import (
 	"espalier.dev/internal/testkit/externals"
 )
 
-// gitSecret opens a Gitea.
+// gitSecret creates the Secret with the credentials of a Gitea.
 func (w *world) gitSecret(name string, gitea *externals.GiteaServer, change ...func(map[string]string)) {
 	w.Helper()
 	data := map[string]string{"username": gitea.User, "password": gitea.Token, "token": gitea.Token, "caFile": string(gitea.CA)}
@@ -24,7 +24,7 @@ func (w *world) gitSecret(name string, gitea *externals.GiteaServer, change ...f
 	w.Create(w.secret(name, data))
 }
 
-// marked is a line with the version of a pipeline's prod.
+// marked returns a line with the version of a pipeline's prod.
 func (w *world) marked(name, version string) string {
 	return fmt.Sprintf("%[3]s: %[1]s # {\"$promotion\": \"%[2]s:%[3]s:prod\"}\n", version, w.Namespace, name)
 }
@@ -56,7 +56,7 @@ func TestPIP20_PullRequestsThatCannotBeOpenedSayWhy(t *testing.T) {
 		"unknown-base":       {func(s *pipelines.PullRequestStrategy) { s.BaseBranch = "trunk" }, true, "trunk"},
 		"no-marker":          {func(*pipelines.PullRequestStrategy) {}, true, w.Namespace + ":no-marker:prod"},
 	}
-	// A server that does not answer, or not yet in a way that can be trusted, cannot say which pull requests exist: nothing is attempted.
+	// A server that does not answer, or is not trusted yet, cannot say which pull requests exist: nothing is attempted.
 	unlistable := map[string]string{"no-authority": "certificate", "unreachable": "127.0.0.1:1"}
 	for name, test := range cases {
 		strategy := pipelines.PullRequestStrategy{
@@ -108,8 +108,8 @@ func TestPIP20_AnUnknownKindOfGitServerIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// The repository lies behind a private authority, wants a password, and its branch main is not the one that counts. What is not marked
-// stays as it is, byte for byte.
+// The repository has a private authority, requires a password, and its base branch is not main. What is not marked stays unchanged, byte
+// for byte.
 func TestPIP22_PIP23_APullRequestForAnotherBaseBranch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -16,7 +16,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// olderFlux are the kinds of Flux, with a version that helm-controller had before.
+// olderFlux returns the kinds of Flux, with a former version of helm-controller.
 func olderFlux(t *testing.T) []*apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	kinds := testkit.FluxKinds(t)
@@ -30,7 +30,7 @@ func olderFlux(t *testing.T) []*apiextensionsv1.CustomResourceDefinition {
 	return kinds
 }
 
-// What is known about a target in another cluster, from nothing to a healthy revision.
+// The known state of a target in another cluster, from absent to a healthy revision.
 func TestPIP04_PIP05_PIP06_ATargetFromNothingToHealthy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

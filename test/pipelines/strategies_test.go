@@ -13,7 +13,7 @@ import (
 	"espalier.dev/internal/testkit/externals"
 )
 
-// What an environment says about promotions replaces what the pipeline says; and of two strategies a pull request counts.
+// The promotion of an environment replaces that of the pipeline; of two strategies, the pull request wins.
 func TestPIP20_WhichStrategyCounts(t *testing.T) {
 	t.Parallel()
 	w, gitea := newWorld(t), externals.Gitea(t)

@@ -27,18 +27,15 @@ import (
 	"espalier.dev/internal/testkit/traffic"
 )
 
-// patience is for broken tests on busy machines: each step may go through several processes.
-const patience = 4 * time.Minute
-
-// pollInterval is the shortest that the manager takes.
+// pollInterval is the shortest that the manager accepts.
 const pollInterval = time.Second
 
 // world is a namespace of the management cluster with a manager that runs the pipelines in it.
 type world struct {
 	*managed.World
-	// approvals is where the manager takes calls over HTTP.
+	// approvals is the address at which the manager accepts HTTP calls.
 	approvals string
-	// traffic is what the manager has asked the management cluster for.
+	// traffic records the manager's requests to the management cluster.
 	traffic *traffic.Traffic
 }
 
@@ -59,7 +56,7 @@ func newWorld(t *testing.T, change ...func(*manager.Options)) *world {
 	return w
 }
 
-// writes counts what the manager has written to pipelines.
+// writes counts the manager's writes to pipelines.
 func (w *world) writes() int {
 	number := 0
 	for _, request := range w.traffic.Requests() {
@@ -70,7 +67,7 @@ func (w *world) writes() int {
 	return number
 }
 
-// enrol makes a cluster known to pipelines under a name.
+// enrol registers a cluster for pipelines under a name.
 func (w *world) enrol(name string, cluster *testkit.APIServer) {
 	w.Helper()
 	kubeconfig, err := os.ReadFile(cluster.Kubeconfig())
@@ -92,10 +89,10 @@ func (w *world) secret(name string, data map[string]string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}, StringData: data}
 }
 
-// until waits until a pipeline is as it should be.
+// until waits until a pipeline meets a condition.
 func (w *world) until(name, what string, holds func(*pipelines.Pipeline) bool) *pipelines.Pipeline {
 	w.Helper()
-	return testkit.Eventually(w.T, w.APIServer, w.pipeline(name), testkit.Is(what, holds), testkit.Within(patience))
+	return testkit.Eventually(w.T, w.APIServer, w.pipeline(name), testkit.Is(what, holds))
 }
 
 func (w *world) pipeline(name string) *pipelines.Pipeline {
@@ -120,7 +117,7 @@ func (w *world) untilComplete(name, revision string) *pipelines.Pipeline {
 	})
 }
 
-// holdIn returns what a pipeline waits for in an environment; empty if it does not.
+// holdIn returns why a pipeline waits in an environment; empty if it does not.
 func holdIn(p *pipelines.Pipeline, environment string, reason pipelines.HoldReason) string {
 	i := slices.IndexFunc(p.Status.Holds, func(h pipelines.Hold) bool { return h.Environment == environment && h.Reason == reason })
 	if i < 0 {
@@ -129,7 +126,7 @@ func holdIn(p *pipelines.Pipeline, environment string, reason pipelines.HoldReas
 	return p.Status.Holds[i].Message
 }
 
-// ask puts a request onto a pipeline, as kubectl annotate does.
+// ask sets a request on a pipeline, as kubectl annotate does.
 func (w *world) ask(name string, request map[string]string) {
 	w.Helper()
 	text, err := json.Marshal(request)
@@ -145,14 +142,14 @@ func (w *world) ask(name string, request map[string]string) {
 	w.Patch(w.pipeline(name), string(patch))
 }
 
-// record records pipelines and what is told of them.
+// record records pipelines and their Events.
 func (w *world) record() *testkit.Recorder {
 	w.Helper()
 	return testkit.Record(w.T, w.APIServer, w.Namespace, testkit.Kinds(&pipelines.Pipeline{}, &corev1.Event{}))
 }
 
-// told are the Events about a pipeline in the order of the alphabet, since those of one pass are written all at once, each as its reason
-// and the beginning of its message. One that was told again is there again.
+// told returns the Events of a pipeline, sorted, since those of one pass are written at the same time, each as its reason and the start of
+// its message. A repeated Event occurs again.
 func told(recorder *testkit.Recorder, name string) []string {
 	var lines []string
 	for _, revision := range recorder.History() {
@@ -166,7 +163,7 @@ func told(recorder *testkit.Recorder, name string) []string {
 	return lines
 }
 
-// expectEvents compares the messages of the Events by which a pipeline has promoted.
+// expectEvents compares the messages of the Events of a pipeline's promotions.
 func (w *world) expectEvents(name string, want ...string) {
 	w.Helper()
 	var list corev1.EventList
@@ -184,20 +181,20 @@ func (w *world) expectEvents(name string, want ...string) {
 	}
 }
 
-// expectRest stirs the world without changing anything that pipelines depend on, and fails if one of them is written nevertheless.
+// expectRest changes things that pipelines do not depend on, and fails if one of them is nevertheless written.
 func (w *world) expectRest(recorder *testkit.Recorder, stir func()) {
 	w.Helper()
-	recorder.Quiet(w.T, pollInterval, testkit.Within(patience))
+	recorder.Quiet(w.T, pollInterval)
 	before, written := recorder.History(), w.writes()
 	if written == 0 {
 		w.Error("no write has been counted: the counter does not work")
 	}
 	stir()
-	// The recorder counts from the newest write, so there has to be one now.
+	// The recorder counts from the newest write, so there must be one now.
 	end := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "end-of-the-stir"}}
 	end.InvolvedObject.Namespace = w.Namespace
 	w.Create(end)
-	recorder.Quiet(w.T, 3*pollInterval, testkit.Within(patience))
+	recorder.Quiet(w.T, 3*pollInterval)
 	since := recorder.Since(before).Where(func(r testkit.Revision) bool { return r.Object.GetName() != end.Name })
 	if number := w.writes() - written; number > 0 || len(since) > 0 {
 		w.Errorf("%d requests changed pipelines that had nothing to say:\n%s", number, since)

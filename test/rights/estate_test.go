@@ -37,22 +37,22 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 var root = filepath.Join("..", "..")
 
-// estate is a cluster in which all parts of Espalier run, each with an account of its own.
+// estate is a cluster in which all parts of Espalier run, each with its own service account.
 type estate struct {
 	*testkit.APIServer
-	// system is the namespace of the accounts, leases and keys.
+	// system is the namespace of the service accounts, leases and keys.
 	system string
-	// traffic is what each of them asks the API server, by the name of its role.
+	// traffic records the requests of each part to the API server, by the name of its role.
 	traffic map[string]*faults.Transport
-	// approvals and pages are where the servers listen.
+	// approvals and pages are the addresses of the servers.
 	approvals, pages string
-	// ending is a namespace that the test deletes. Nothing can be created in it, which the API server calls forbidden as well.
+	// ending is a namespace that the test deletes. Nothing can be created in it, which the API server also calls forbidden.
 	ending string
-	// named are the only namespaces that are worked on, and in which roles count; none means all.
+	// named are the only namespaces that are processed, and in which roles are bound; none means all.
 	named []string
 }
 
-// newEstate gives everybody his role, and runs nobody yet.
+// newEstate binds all roles, and runs nothing yet.
 func newEstate(t *testing.T, server *testkit.APIServer) *estate {
 	t.Helper()
 	e := &estate{APIServer: server, traffic: map[string]*faults.Transport{}}
@@ -62,7 +62,7 @@ func newEstate(t *testing.T, server *testkit.APIServer) *estate {
 	return e
 }
 
-// roles are those of config/rbac.
+// roles returns those of config/rbac.
 func (e *estate) roles(t *testing.T) []client.Object {
 	t.Helper()
 	all, err := rbac.All()
@@ -80,7 +80,7 @@ func (e *estate) roles(t *testing.T) []client.Object {
 	return objects
 }
 
-// define installs the definitions of our kinds over those that are there, but for one that is missing.
+// define installs our CRDs over the existing ones, one of which is missing.
 func (e *estate) define(t *testing.T) {
 	t.Helper()
 	missing := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "gitopsclusters." + gitops.GroupName}}
@@ -94,7 +94,7 @@ func (e *estate) define(t *testing.T) {
 	}
 }
 
-// account makes an account for a role, and returns how it connects.
+// account creates a service account for a role, and returns its connection.
 func (e *estate) account(t *testing.T, role string) *rest.Config {
 	t.Helper()
 	user := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: e.system, Name: role}}
@@ -122,7 +122,7 @@ func (e *estate) subject(role string) rbacv1.Subject {
 	return rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: e.system, Name: role}
 }
 
-// bind gives accounts a role in a namespace.
+// bind binds a role to service accounts in a namespace.
 func (e *estate) bind(t *testing.T, namespace string, role rbacv1.RoleRef, accounts ...string) {
 	t.Helper()
 	binding := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role.Name}, RoleRef: role}
@@ -152,7 +152,7 @@ func (e *estate) run(t *testing.T) {
 	e.serve(t)
 }
 
-// options are those of a process that runs one controller, as in a cluster with several replicas.
+// options returns the options of a process that runs one controller, as in a cluster with several replicas.
 func (e *estate) options(t *testing.T, controller string) manager.Options {
 	t.Helper()
 	options := managed.Options()
@@ -160,8 +160,8 @@ func (e *estate) options(t *testing.T, controller string) manager.Options {
 	options.SystemNamespace, options.Namespaces = e.system, e.named
 	options.Registries.CacheDirectory = t.TempDir()
 	options.Pipelines.PollInterval = time.Second
-	options.DeployerIdentity = controller // gives each a lease of its own
-	// On a machine that is busy, nobody loses the lead.
+	options.DeployerIdentity = controller // gives each its own lease
+	// No leader may lose its lease on a busy machine.
 	options.LeaderElection = manager.LeaderElection{
 		Enabled: true, Namespace: e.system, LeaseDuration: time.Hour, RenewDeadline: 30 * time.Minute, RetryPeriod: time.Second,
 	}

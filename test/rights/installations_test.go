@@ -26,13 +26,13 @@ import (
 
 const (
 	header = "apiVersion: landscaper.gardener.cloud/v1alpha1\nkind: Blueprint\n"
-	// mockConfig begins the configuration of a mock item.
+	// mockConfig starts the configuration of a mock deploy item.
 	mockConfig = "apiVersion: mock.deployer.landscaper.gardener.cloud/v1alpha1, kind: ProviderConfiguration"
 	target     = "type: target, targetType: landscaper.gardener.cloud/kubernetes-cluster"
 	text       = "type: data, schema: {type: string}"
 )
 
-// nested is an installation below another one. WORD is what it exports.
+// nested is a nested installation. WORD is its export.
 const nested = `
 subinstallations:
 - apiVersion: landscaper.gardener.cloud/v1alpha1
@@ -56,7 +56,7 @@ subinstallations:
         - {name: default, type: GoTemplate, template: "exports: {crop: {{ .values.deployitems.dig.crop }}}"}
 `
 
-// deployed is an item for each deployer, with exports.
+// deployed has a deploy item for each deployer, with exports.
 const deployed = `
 deployExecutions:
 - name: default
@@ -96,7 +96,7 @@ exportExecutions:
 - {name: default, type: GoTemplate, template: "exports: {word: {{ .values.deployitems.seed.seed }}}"}
 `
 
-// jobs is the life of a tree whose blueprint comes from a registry, with all deployers. It comes, changes, shrinks and goes.
+// jobs runs the life of a tree whose blueprint comes from a registry, with all deployers: it is created, changed, reduced and deleted.
 func (s *scene) jobs() {
 	shelf := s.stocked()
 	s.clusters()
@@ -124,7 +124,7 @@ exportExecutions: [{name: default, type: GoTemplate, template: "exports: {word: 
 		ImportSecret("password", "login", "password").ImportConfigMap("note", "note", "text").ExportData("word", "word").Reconcile().Build())
 	s.finished("app", lsv1alpha1.PhaseSucceeded)
 
-	// What the pods may do is set right again.
+	// The rights of the pods are restored.
 	s.tamper()
 	s.Patch(testkit.DataObject(s.Namespace, "size", "").Build(), `{"data":"large"}`)
 	s.Patch(testkit.Target(s.Namespace, "cluster").Build(), `{"spec":{"config":{"selfConfig":{"expirationSeconds":7200}}}}`)
@@ -137,7 +137,7 @@ exportExecutions: [{name: default, type: GoTemplate, template: "exports: {word: 
 	s.removed(s.installation("app"))
 }
 
-// tamper takes away what the deployer of images has given its pods.
+// tamper removes the rights that the container deployer has given its pods.
 func (s *scene) tamper() {
 	s.Helper()
 	mine := client.MatchingLabels{"espalier.dev/deployer": "container"}
@@ -155,7 +155,7 @@ func (s *scene) tamper() {
 	s.Patch(&bindings.Items[0], `{"subjects":[]}`)
 }
 
-// plays runs the pods of the namespace. Their image exports something.
+// plays runs the pods of the namespace. Their image exports a value.
 func (s *scene) plays() {
 	s.Helper()
 	player := kubelet.Kubelet{Client: s.Client(), Config: s.Config(), TempDir: s.TempDir}
@@ -174,7 +174,7 @@ func (s *scene) plays() {
 
 const registryPassword = "the-w0rd-of-the-registry"
 
-// stocked starts a private registry, and makes the Context shelf that leads there, with all that a Context can name.
+// stocked starts a private registry, and creates the Context shelf that refers to it, with everything that a Context can name.
 func (s *scene) stocked() helmcharts.Shelf {
 	s.Helper()
 	shelf := helmcharts.Shelf{Username: "robot", Password: registryPassword}
@@ -210,7 +210,7 @@ func (s *scene) release(shelf helmcharts.Shelf, version, blueprint string) {
 	}}.Push(s.T, components.Store(s.T, shelf.Registry, oci.Credential{Username: shelf.Username, Password: shelf.Password}))
 }
 
-// states are what templates keep from job to job.
+// states keeps states of templates from job to job.
 func (s *scene) states() {
 	s.Create(testkit.Installation(s.Namespace, "app").Blueprint(header + `
 deployExecutions:
@@ -225,7 +225,7 @@ deployExecutions:
 	s.removed(s.installation("app"))
 }
 
-// continuous is an installation that follows its imports, also when somebody deletes what it has exported.
+// continuous runs an installation that follows its imports, even when its exports are deleted.
 func (s *scene) continuous() {
 	s.Create(testkit.DataObject(s.Namespace, "size", "small").Build(), testkit.Installation(s.Namespace, "lawn").
 		Blueprint(header+`
@@ -260,7 +260,7 @@ func (s *scene) exports(name, value string) {
 		testkit.Is(value, func(d *lsv1alpha1.DataObject) bool { return string(d.Data.Raw) == value }))
 }
 
-// errors are told without what imports contain, so that has to be found out.
+// errors checks that errors do not contain values of imports, which requires reading them.
 func (s *scene) errors() {
 	s.clusters()
 	s.Create(testkit.DataObject(s.Namespace, "word", "w").Build(), s.secret("login", "password", "s3cretword"))
@@ -293,14 +293,14 @@ subinstallations:
 	s.removed(s.installation("lost"))
 }
 
-// importing is an installation that imports a value, a Secret and a Target.
+// importing returns an installation that imports a value, a Secret and a Target.
 func (s *scene) importing(name, blueprint string) *testkit.InstallationBuilder {
 	imports := "imports: [{name: word, " + text + "}, {name: password, " + text + "}, {name: cluster, " + target + "}]\n"
 	return testkit.Installation(s.Namespace, name).Blueprint(header+imports+blueprint).
 		ImportData("word", "word").ImportSecret("password", "login", "password").ImportTarget("cluster", "cluster")
 }
 
-// items waits until an execution has so many deploy items, and returns them.
+// items waits until an execution has the given number of deploy items, and returns them.
 func (s *scene) items(execution string, number int) []*lsv1alpha1.DeployItem {
 	s.Helper()
 	mine := client.MatchingLabels{lsv1alpha1.ExecutionManagedByLabel: execution}

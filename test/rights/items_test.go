@@ -5,7 +5,6 @@ package rights_test
 
 import (
 	"context"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,13 +17,13 @@ import (
 	"espalier.dev/internal/testkit/kubelet"
 )
 
-// begin gives an object made by hand its job.
+// begin gives an object created by hand its job.
 func (s *scene) begin(object client.Object, job string) {
 	s.Helper()
 	s.SetStatus(object, map[string]any{"jobID": job})
 }
 
-// executionByHand is one whose items wait for each other. Its error is told without what the installation of its name imports.
+// executionByHand runs an execution whose deploy items wait for each other. Its error omits what the installation of its name imports.
 func (s *scene) executionByHand() {
 	s.clusters()
 	s.Create(testkit.DataObject(s.Namespace, "word", "w").Build(), s.secret("login", "password", "s3cretword"))
@@ -36,7 +35,7 @@ func (s *scene) executionByHand() {
 	testkit.EventuallyFinished(s.T, s.APIServer, execution, lsv1alpha1.PhaseFailed)
 }
 
-// repairs are looks at what was deployed long ago.
+// repairs checks objects that were deployed long ago.
 func (s *scene) repairs() {
 	s.clusters()
 	every := map[string]any{"every": "1s"}
@@ -67,7 +66,7 @@ func (s *scene) repairs() {
 	}
 }
 
-// item creates a deploy item and begins its first job.
+// item creates a deploy item and starts its first job.
 func (s *scene) item(name string, kind lsv1alpha1.DeployItemType, config map[string]any) *lsv1alpha1.DeployItem {
 	s.Helper()
 	config["kind"] = "ProviderConfiguration"
@@ -84,7 +83,7 @@ func (s *scene) item(name string, kind lsv1alpha1.DeployItemType, config map[str
 // pod waits for a pod in the namespace.
 func (s *scene) pod() *corev1.Pod {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.Context(), testkit.Patience)
 	defer cancel()
 	watcher, err := s.Client().Watch(ctx, &corev1.PodList{}, client.InNamespace(s.Namespace))
 	if err != nil {
@@ -100,7 +99,7 @@ func (s *scene) pod() *corev1.Pod {
 	return nil
 }
 
-// withoutUninstall is a deploy item that goes, with its exports, while what it has deployed stays.
+// withoutUninstall deletes a deploy item, with its exports, while what it has deployed stays.
 func (s *scene) withoutUninstall() {
 	export, err := lsv1alpha1.NewAnyJSON(map[string]any{"a": 1})
 	if err != nil {
@@ -114,7 +113,7 @@ func (s *scene) withoutUninstall() {
 	s.removed(item)
 }
 
-// requests are those of Flux, here for an item that follows its spec.
+// requests sends those of Flux, here for a deploy item that follows its spec.
 func (s *scene) requests() {
 	item := testkit.DeployItem(s.Namespace, "asked").Build()
 	item.Spec.Flow = lsv1alpha1.FlowContinuous
@@ -125,7 +124,7 @@ func (s *scene) requests() {
 	}))
 }
 
-// endOfANamespace deletes a namespace, and all that is in it, as Kubernetes does.
+// endOfANamespace deletes a namespace with everything in it, as Kubernetes does.
 func (s *scene) endOfANamespace() {
 	s.Namespace = s.estate.ending
 	s.Create(testkit.Installation(s.Namespace, "app").Blueprint(header + `
@@ -145,6 +144,6 @@ deployExecutions:
 		}
 	}
 	for _, object := range []client.Object{s.installation("app"), execution, items[0]} {
-		testkit.EventuallyGone(s.T, s.APIServer, object, testkit.Within(5*time.Minute))
+		testkit.EventuallyGone(s.T, s.APIServer, object)
 	}
 }

@@ -4,30 +4,27 @@
 package rights_test
 
 import (
-	"strings"
 	"testing"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/config/rbac"
 	"espalier.dev/internal/manager"
 	"espalier.dev/internal/rights"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/managed"
 )
 
-// everywhere is what controllers need beside the roles in the namespaces that they work on: docs/install.md has it.
+// everywhere are the rights that controllers need in addition to the roles in the namespaces that they process: see docs/install.md.
 var everywhere = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"}},
 	{APIGroups: []string{"espalier.dev"}, Resources: []string{"referencegrants"}, Verbs: []string{"list", "watch"}},
 }
 
-// With --namespaces, all controllers run with roles that are bound in these namespaces alone, and know of other namespaces their
-// names, and what these permit. What is elsewhere is left alone.
+// With --namespaces, all controllers run with roles that are bound only in these namespaces, and know of other namespaces only their names,
+// and what these permit. What is elsewhere is left alone.
 func TestRolesInNamedNamespacesAreEnough(t *testing.T) {
 	e := newEstate(t, testkit.NewServer(t, testkit.ProjectCRDs()))
 	jobs, continuous, syncs, line := e.scene(t), e.scene(t), e.scene(t), e.scene(t)
@@ -50,7 +47,7 @@ func TestRolesInNamedNamespacesAreEnough(t *testing.T) {
 			})
 		}
 	})
-	// A cluster is first asked for the applications of all namespaces, and if that is denied, for those of each namespace.
+	// The applications of a cluster are first listed in all namespaces, and if that is denied, in each namespace.
 	tried := denial("pipelines", rights.Right{Verb: "list", Group: lsv1alpha1.GroupName, Resource: "installations"}, "")
 	for _, complaint := range e.denied() {
 		if complaint != tried {
@@ -66,7 +63,7 @@ func TestRolesInNamedNamespacesAreEnough(t *testing.T) {
 	}
 }
 
-// sceneIn is a scene in the namespace of another one, for a test of its own.
+// sceneIn returns a scene in the namespace of another one, for a separate test.
 func (e *estate) sceneIn(t *testing.T, other *scene) *scene {
 	t.Helper()
 	world := *other.World
@@ -92,37 +89,12 @@ func (e *estate) runNamed(t *testing.T) {
 	e.bind(t, e.system, rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: rights.Prefix + "leader-election"}, accounts...)
 	// The key for hashes is in the namespace of the controllers.
 	e.bind(t, e.system, rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: rights.Prefix + "installations"}, "installations")
-	roles, err := rbac.All()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, name := range accounts {
-		config := e.account(t, name)
-		for _, role := range roles {
-			if role.Name == rights.Prefix+name {
-				e.inForce(t, name, role.Rules)
-			}
-		}
-		testkit.Run(t, managed.Manager(t, config, e.options(t, name)).Start)
+		testkit.Run(t, managed.Manager(t, e.account(t, name), e.options(t, name)).Start)
 	}
 }
 
-// inForce waits until the API server has taken up the bindings of an account, so that nothing is denied only because it is new.
-func (e *estate) inForce(t *testing.T, account string, rules []rbacv1.PolicyRule) {
-	t.Helper()
-	last := rules[len(rules)-1]
-	resource, sub, _ := strings.Cut(last.Resources[0], "/")
-	for _, namespace := range e.named {
-		testkit.EventuallyMay(t, e.APIServer, testkit.AccountUser(e.system, account), authorizationv1.ResourceAttributes{
-			Verb: last.Verbs[0], Group: last.APIGroups[0], Resource: resource, Subresource: sub, Namespace: namespace,
-		})
-	}
-	testkit.EventuallyMay(t, e.APIServer, testkit.AccountUser(e.system, account), authorizationv1.ResourceAttributes{
-		Verb: "watch", Group: "espalier.dev", Resource: "referencegrants",
-	})
-}
-
-// failures are the passes of the controller of Contexts in this process that have ended with an error.
+// failures returns how many passes of this process's controller of Contexts have ended with an error.
 func failures(t *testing.T) float64 {
 	t.Helper()
 	families, err := metrics.Registry.Gather()

@@ -26,7 +26,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// webUI is what somebody sees in the browser who has the roles for readers in one namespace.
+// webUI uses the web UI as a user who has the roles for readers in one namespace.
 func (s *scene) webUI() {
 	s.Create(testkit.Installation(s.Namespace, "shown").Build())
 	cookie := s.logIn(s.person("reader", "viewer", "value-viewer"))
@@ -48,7 +48,7 @@ func (s *scene) webUI() {
 	s.Errorf("the page does not show the installation: %s", answer.Status)
 }
 
-// people may do what their roles say.
+// people do what their roles permit.
 func (s *scene) people() {
 	s.Create(testkit.Installation(s.Namespace, "there").Build(), s.secret("there", "a", "b"))
 	read := func(list client.ObjectList) func(client.Client) error {
@@ -90,7 +90,7 @@ func (s *scene) people() {
 	}
 }
 
-// as is a client for somebody with a token.
+// as returns a client with a token.
 func (s *scene) as(token string) client.Client {
 	s.Helper()
 	config := rest.AnonymousClientConfig(s.Config())
@@ -102,7 +102,7 @@ func (s *scene) as(token string) client.Client {
 	return c
 }
 
-// person makes somebody with roles in the namespace, and returns his token for the API server.
+// person creates a user with roles in the namespace, and returns their token for the API server.
 func (s *scene) person(name string, roles ...string) string {
 	s.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}}
@@ -117,7 +117,7 @@ func (s *scene) person(name string, roles ...string) string {
 	return s.token(name)
 }
 
-// token is one of a person for certain audiences; none means the API server.
+// token returns a user's token for certain audiences; none means the API server.
 func (s *scene) token(name string, audiences ...string) string {
 	s.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}}

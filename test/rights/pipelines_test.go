@@ -26,7 +26,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// terraformKind is as much of Terraform as pipelines need.
+// terraformKind returns the part of the CRD Terraform that pipelines need.
 func terraformKind() *apiextensionsv1.CustomResourceDefinition {
 	kind := testkit.FluxAlerts()
 	kind.Name = "terraforms.infra.contrib.fluxcd.io"
@@ -41,7 +41,7 @@ func terraformKind() *apiextensionsv1.CustomResourceDefinition {
 	return kind
 }
 
-// application is one of Flux, which the test plays: it runs a revision and is healthy.
+// application creates an application of Flux, which the test plays: it runs a revision and is healthy.
 func (s *scene) application(apiVersion, kind, namespace, revision string) {
 	s.Helper()
 	app := &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
@@ -76,14 +76,15 @@ func (s *scene) reaches(revision string, state pipelines.PromotionState) *pipeli
 
 const approvalKey = "a-key-of-more-than-thirty-two-bytes-for-tests"
 
-// promotions are of HelmReleases, by notification. One is approved by a signed call, one by an annotation, and one by a call with a token.
+// promotions promotes HelmReleases, by notification. One promotion is approved by a signed call, one by an annotation, and one by a call
+// with a token.
 func (s *scene) promotions() {
 	dev, prod := s.GrantedNamespace(s.T, s.Namespace), s.GrantedNamespace(s.T, s.Namespace)
 	line := testkit.Pipeline(s.Namespace, "p").App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
 		Environment("dev", dev).Environment("prod", prod).Notification().Manual().Build()
 	line.Spec.Promotion.Strategy.SecretRef = &pipelines.LocalObjectReference{Name: "key"}
 	s.Create(s.secret("key", "hmac-key", approvalKey), line)
-	// As long as there is no application, the namespace is looked for.
+	// As long as there is no application, the namespace is looked up.
 	testkit.Eventually(s.T, s.APIServer, line, testkit.Is("told that nothing is there", func(p *pipelines.Pipeline) bool {
 		return p.Status.ObservedGeneration == p.Generation
 	}))
@@ -106,7 +107,7 @@ func (s *scene) promotions() {
 	s.removed(line)
 }
 
-// annotated approves a promotion in the way of the command line.
+// annotated approves a promotion as the command line does.
 func (s *scene) annotated(by client.Client, revision string) {
 	s.Helper()
 	name, value := pipeline.Request{
@@ -140,7 +141,7 @@ func (s *scene) call(revision string, prove func(*http.Request)) {
 	}
 }
 
-// signed proves a call by a signature.
+// signed signs a call.
 func (s *scene) signed(request *http.Request) {
 	nonce := base64.RawURLEncoding.EncodeToString([]byte("nonce-of-" + s.Namespace))
 	input := fmt.Sprintf(`("@method" "@path");created=%d;nonce="%s";tag="espalier"`, time.Now().Unix(), nonce)
@@ -150,12 +151,12 @@ func (s *scene) signed(request *http.Request) {
 	request.Header.Set("Signature", "sig=:"+base64.StdEncoding.EncodeToString(mac.Sum(nil))+":")
 }
 
-// shown proves a call by the token of somebody who may approve.
+// shown adds the token of a user who may approve to a call.
 func (s *scene) shown(request *http.Request) {
 	request.Header.Set("Authorization", "Bearer "+s.token("ann", approval.TokenAudience))
 }
 
-// otherKinds are the applications of Flux that are no HelmReleases.
+// otherKinds promotes the applications of Flux other than HelmReleases.
 func (s *scene) otherKinds() {
 	for kind, version := range map[string]string{
 		"Kustomization": "kustomize.toolkit.fluxcd.io/v1", "Terraform": "infra.contrib.fluxcd.io/v1alpha2",
@@ -168,7 +169,7 @@ func (s *scene) otherKinds() {
 	}
 }
 
-// otherClusters are those of a GitopsCluster and of two Targets: one with a kubeconfig, and one that leads back.
+// otherClusters promotes in those of a GitopsCluster and of two Targets: one with a kubeconfig, and one that leads back.
 func (s *scene) otherClusters() {
 	s.clusters()
 	place := &gitops.GitopsCluster{
@@ -205,7 +206,7 @@ func (s *scene) sees(line *pipelines.Pipeline, environments ...string) {
 	})
 }
 
-// promotedInstallations are applications that the controllers of installations work on.
+// promotedInstallations promotes applications that the controllers of installations process.
 func (s *scene) promotedInstallations() {
 	s.promoteInstallations(s.GrantedNamespace(s.T, s.Namespace), s.GrantedNamespace(s.T, s.Namespace))
 }

@@ -19,7 +19,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// Everything runs with the roles of config/rbac and does all that it can do. No request is denied, and no right is left over.
+// Everything runs with the roles of config/rbac and does everything that it can do. No request is denied, and no right is unused.
 func TestTheRolesHaveTheRightsThatAreUsed(t *testing.T) {
 	e := newEstate(t, testkit.Server(t))
 	e.InstallCRD(t, append(testkit.FluxKinds(t), testkit.FluxAlerts(), terraformKind())...)
@@ -52,7 +52,7 @@ func TestTheRolesHaveTheRightsThatAreUsed(t *testing.T) {
 	e.judge(t)
 }
 
-// scene is a namespace in which somebody works.
+// scene is a namespace with a user.
 type scene struct {
 	*testkit.World
 	estate *estate
@@ -63,7 +63,7 @@ func (e *estate) scene(t *testing.T) *scene {
 	return &scene{World: testkit.WorldOn(t, e.APIServer), estate: e}
 }
 
-// clusters makes the Target cluster, which leads back as a service account of the namespace, and the Target spare with a kubeconfig in a
+// clusters creates the Target cluster, which leads back as a service account of the namespace, and the Target spare with a kubeconfig in a
 // Secret.
 func (s *scene) clusters() {
 	s.Helper()
@@ -84,7 +84,7 @@ func (s *scene) clusters() {
 		"installations", "pipelines", "deployer-manifest", "deployer-helm")
 }
 
-// adminKubeconfig leads to the API server, as if it were another one.
+// adminKubeconfig leads to the API server, as if it was another one.
 func (s *scene) adminKubeconfig() string {
 	s.Helper()
 	text, err := os.ReadFile(s.Kubeconfig())
@@ -106,13 +106,13 @@ func (s *scene) installation(name string) *lsv1alpha1.Installation {
 	return &lsv1alpha1.Installation{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}}
 }
 
-// finished waits until an installation has finished its newest job in a phase.
+// finished waits until an installation has finished the last requested job in a phase.
 func (s *scene) finished(name string, phase lsv1alpha1.Phase) {
 	s.Helper()
 	testkit.EventuallyFinished(s.T, s.APIServer, s.installation(name), phase)
 }
 
-// again asks for a job and waits until it has succeeded.
+// again requests a job and waits until it succeeds.
 func (s *scene) again(name string) {
 	s.Helper()
 	s.Annotate(s.installation(name), lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationReconcile))
@@ -126,7 +126,7 @@ func (s *scene) removed(object client.Object) {
 	testkit.EventuallyGone(s.T, s.APIServer, object)
 }
 
-// Every controller has a role of its name, so that no process needs those of others.
+// Every controller has a role with its name, so that no process needs those of others.
 func TestEveryControllerHasARole(t *testing.T) {
 	var have, want []string
 	for _, role := range rights.Roles() {

@@ -13,7 +13,7 @@ import (
 	"espalier.dev/internal/testkit/relay"
 )
 
-// targetSyncs makes Targets of the Secrets in another namespace, which is reached under another address, and replaces the token for it.
+// targetSyncs creates Targets from the Secrets in another namespace, which has another address, and replaces the token for it.
 func (s *scene) targetSyncs() {
 	source := s.APIServer.Namespace(s.T)
 	plain, err := rest.TransportFor(s.Config())
@@ -57,7 +57,7 @@ func (s *scene) targetSyncs() {
 	s.removed(sync)
 }
 
-// copied waits until a Secret of the source is there.
+// copied waits until a Secret of the source is copied.
 func (s *scene) copied(name, kubeconfig string) {
 	s.Helper()
 	testkit.Eventually(s.T, s.APIServer, s.secret(name, "", ""), testkit.Is("a copy of "+kubeconfig, func(c *corev1.Secret) bool {

@@ -14,10 +14,11 @@ import (
 	"time"
 
 	"espalier.dev/internal/rights"
+	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/faults"
 )
 
-// unexercised are rights that are needed in situations which this test does not bring about, and why. A role may be a pattern.
+// unexercised are rights for situations that this test does not produce, with the reason. A role may be a pattern.
 var unexercised = []struct{ role, right, why string }{
 	{"*", "patch events.events.k8s.io", "only the second Event of the same kind about the very same version of an object is counted"},
 	{"contexts", "get contexts.landscaper.gardener.cloud", tookOver},
@@ -46,17 +47,14 @@ const (
 	enforced = "only API servers with the admission plugin OwnerReferencesPermissionEnforcement ask for it; the one of the tests has it not"
 )
 
-// patience is for broken tests only.
-const patience = 5 * time.Minute
-
-// judge compares what was asked of the API server with what the roles permit. What is asked in the background gets its time.
+// judge compares the requests to the API server with the rights of the roles. It waits for requests in the background.
 func (e *estate) judge(t *testing.T) {
 	t.Helper()
 	grants, err := rights.Read(os.DirFS(root))
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit := time.NewTimer(patience)
+	limit := time.NewTimer(testkit.Patience)
 	defer limit.Stop()
 	again := time.NewTicker(500 * time.Millisecond)
 	defer again.Stop()
@@ -76,7 +74,7 @@ func (e *estate) judge(t *testing.T) {
 	}
 }
 
-// denied are the requests that the API server has refused.
+// denied returns the requests that the API server has denied.
 func (e *estate) denied() []string {
 	var complaints []string
 	for role, traffic := range e.traffic {
@@ -100,12 +98,12 @@ func denial(role string, right rights.Right, at string) string {
 		"//espalier:rights %s\n//\t%s: why", role, right, role, right)
 }
 
-// idle are the rights that nobody has used.
+// idle returns the unused rights.
 func (e *estate) idle(grants []rights.Grant) []string {
 	used := e.used()
 	var complaints []string
 	for _, grant := range grants {
-		served := e.traffic[grant.Role] != nil || used[grant.Role] != nil // people have rights, too
+		served := e.traffic[grant.Role] != nil || used[grant.Role] != nil // users have rights, too
 		if !served || used[grant.Role][grant.Right] || isUnexercised(grant) {
 			continue
 		}
@@ -116,7 +114,7 @@ func (e *estate) idle(grants []rights.Grant) []string {
 	return complaints
 }
 
-// used are the rights that requests have needed, by role.
+// used returns the rights that requests have needed, by role.
 func (e *estate) used() map[string]map[rights.Right]bool {
 	used := map[string]map[rights.Right]bool{"leader-election": {}, "tokens": {}}
 	for role, traffic := range e.traffic {
@@ -133,7 +131,7 @@ func (e *estate) used() map[string]map[rights.Right]bool {
 	return used
 }
 
-// holder is the role that permits a request.
+// holder returns the role that permits a request.
 func (e *estate) holder(role string, request faults.Request) string {
 	switch {
 	case request.Resource == "leases", request.Resource == "events" && request.Group == "" && request.Namespace == e.system:
@@ -144,8 +142,8 @@ func (e *estate) holder(role string, request faults.Request) string {
 	return role
 }
 
-// rightsOf are the rights that a request stands for. A watch that begins with a list is one request here, and two at API servers that do
-// not know such watches.
+// rightsOf returns the rights for a request. A watch that starts with a list is one request here, and two at API servers that do not
+// support such watches.
 func rightsOf(request faults.Request) []rights.Right {
 	right := rightOf(request)
 	if !request.StreamsList {
@@ -173,7 +171,7 @@ func isUnexercised(grant rights.Grant) bool {
 	return false
 }
 
-// superfluous are exceptions for rights that no role has.
+// superfluous returns exceptions for rights that no role has.
 func superfluous(grants []rights.Grant) []string {
 	var complaints []string
 	for _, exception := range unexercised {

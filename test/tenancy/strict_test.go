@@ -30,7 +30,7 @@ func parse(w *tenant, text string) map[string]any {
 
 const (
 	header = "apiVersion: landscaper.gardener.cloud/v1alpha1\nkind: Blueprint\n"
-	// seed is a blueprint with one item that deploys nothing.
+	// seed is a blueprint with one deploy item that deploys nothing.
 	seed = header + `
 deployExecutions:
 - name: default
@@ -45,7 +45,8 @@ deployExecutions:
 	importing = seed + "imports: [{name: word, type: data, schema: {type: string}}]\n"
 )
 
-// Nothing is done for a namespace that its account may not do. The message names what is missing; once that is granted, the job goes on.
+// Nothing is done for a namespace that its service account may not do. The message names what is missing; once that is granted, the job
+// continues.
 func TestAnInstallationWithoutRightsSaysWhichAreMissing(t *testing.T) {
 	w := newTenant(t)
 	w.Create(testkit.Installation(w.Namespace, "app").Blueprint(seed).Reconcile().Build())
@@ -68,7 +69,7 @@ func TestAnInstallationWithoutRightsSaysWhichAreMissing(t *testing.T) {
 	testkit.EventuallyGone(t, w.APIServer, w.installation("app"), testkit.Within(limit))
 }
 
-// A job whose account lacks one right of many stops where it is needed, and nowhere before.
+// A job whose service account lacks one of many rights stops where it needs that right, and nowhere before.
 func TestTheRightThatIsMissingIsNamed(t *testing.T) {
 	w := newTenant(t)
 	w.grant("default", "most", without(roles(t)[tenancy.RoleTenant], "secrets", "create"))
@@ -84,7 +85,7 @@ func TestTheRightThatIsMissingIsNamed(t *testing.T) {
 	succeeds(w, w.installation("app"))
 }
 
-// In strict tenancy a Target that leads to the cluster itself gives no right that its namespace has not got.
+// In strict tenancy, a Target for the cluster itself has no rights that its namespace does not have.
 func TestASelfTargetCannotDoWhatItsTenantMayNot(t *testing.T) {
 	w := newTenant(t)
 	w.admit("default")
@@ -108,7 +109,7 @@ func TestASelfTargetCannotDoWhatItsTenantMayNot(t *testing.T) {
 	}
 }
 
-// To act as another account is a right of its own: that to have its token made.
+// Acting as another service account requires a separate right: to create its token.
 func TestASelfTargetOfAnotherAccountNeedsItsToken(t *testing.T) {
 	w := newTenant(t)
 	w.admit("default")
@@ -123,7 +124,7 @@ func TestASelfTargetOfAnotherAccountNeedsItsToken(t *testing.T) {
 	succeeds(w, item)
 }
 
-// What one account may read is not handed to another one, whether it is known already or not.
+// What one service account may read is not passed to another one, whether it is cached or not.
 func TestAnImportIsReadWithTheRightsOfTheTenant(t *testing.T) {
 	w := newTenant(t)
 	w.admit("rich")
@@ -141,7 +142,7 @@ func TestAnImportIsReadWithTheRightsOfTheTenant(t *testing.T) {
 	first := complains(w, w.installation("first"), "the service account "+w.Namespace+"/default may not get secrets in namespace "+w.Namespace)
 	w.Create(wanting("rich", "rich"))
 	succeeds(w, w.installation("rich"))
-	// The controller knows the content by now.
+	// The controller has cached the content by now.
 	w.Create(wanting("second", ""))
 	second := complains(w, w.installation("second"), "the service account "+w.Namespace+"/default may not get secrets in namespace "+w.Namespace)
 	if strings.Contains(first+second, "s3cretword") {
@@ -153,7 +154,7 @@ func TestAnImportIsReadWithTheRightsOfTheTenant(t *testing.T) {
 	complains(w, w.installation("third"), "the service account "+w.Namespace+"/default may not get targets.landscaper.gardener.cloud")
 }
 
-// A Context names an account of its own namespace, and nothing else.
+// A Context names only a service account of its own namespace.
 func TestAContextNamesNoAccountOfAnotherNamespace(t *testing.T) {
 	w := newTenant(t)
 	for name, value := range map[string]any{
@@ -173,7 +174,7 @@ func TestAContextNamesNoAccountOfAnotherNamespace(t *testing.T) {
 			t.Errorf("%s: there is an execution", name)
 		}
 	}
-	// Neither its deletion nor its repair needs a new job.
+	// Neither its deletion nor its repair requires a new job.
 	w.Delete(w.installation("colon"))
 	testkit.EventuallyGone(t, w.APIServer, w.installation("colon"), testkit.Within(limit))
 	w.admit("default")
@@ -181,7 +182,7 @@ func TestAContextNamesNoAccountOfAnotherNamespace(t *testing.T) {
 	succeeds(w, w.installation("slash"))
 }
 
-// Where the account is missing a Context, that of the namespace counts.
+// If the service account of a Context is missing, that of the namespace is used.
 func TestTheContextChoosesTheAccount(t *testing.T) {
 	w := newTenant(t)
 	w.admit("worker")
@@ -192,7 +193,7 @@ func TestTheContextChoosesTheAccount(t *testing.T) {
 	complains(w, w.installation("other"), "the service account "+w.Namespace+"/default may not")
 }
 
-// The rights of a namespace that is being deleted go first. That must not keep it.
+// The rights of a namespace that is being deleted are deleted first. That must not prevent its deletion.
 func TestANamespaceGoesWithoutItsRights(t *testing.T) {
 	w := newTenant(t)
 	w.admit("default")
@@ -221,7 +222,7 @@ func TestANamespaceGoesWithoutItsRights(t *testing.T) {
 	}
 }
 
-// Pods run in the namespace of the tenant, so it takes the tenant's right to create them.
+// Pods run in the namespace of the tenant, so the tenant's right to create them is required.
 func TestPodsAreCreatedAsTheTenant(t *testing.T) {
 	w := newTenant(t)
 	w.admit("default")
@@ -239,7 +240,7 @@ func TestPodsAreCreatedAsTheTenant(t *testing.T) {
 	}), testkit.Within(limit))
 }
 
-// In shared tenancy nobody needs rights but the controllers, and a Context's account means nothing.
+// In shared tenancy only the controllers need rights, and the service account of a Context has no effect.
 func TestSharedTenancyAsksForNoRights(t *testing.T) {
 	w := &tenant{managed.NewWorld(t, managed.SystemNamespace)}
 	w.Manage()

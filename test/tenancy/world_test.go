@@ -25,12 +25,12 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// tenant is a namespace in which the controllers work in strict tenancy. They themselves may do everything.
+// tenant is a namespace in which the controllers work in strict tenancy. The controllers themselves have all rights.
 type tenant struct{ *managed.World }
 
 func strictly(o *manager.Options) { o.Tenancy = manager.StrictTenancy }
 
-// newTenant is a namespace whose accounts have no rights yet.
+// newTenant returns a namespace whose service accounts have no rights yet.
 func newTenant(t *testing.T) *tenant {
 	t.Helper()
 	w := &tenant{managed.NewWorld(t, strictly, managed.SystemNamespace)}
@@ -38,7 +38,7 @@ func newTenant(t *testing.T) *tenant {
 	return w
 }
 
-// roles are the roles of ours, by name.
+// roles returns our roles, by name.
 func roles(t testing.TB) map[string][]rbacv1.PolicyRule {
 	t.Helper()
 	all, err := rbac.All()
@@ -52,7 +52,7 @@ func roles(t testing.TB) map[string][]rbacv1.PolicyRule {
 	return rules
 }
 
-// grant gives an account of the namespace rights in it.
+// grant grants a service account of the namespace rights in it.
 func (w *tenant) grant(account, name string, rules []rbacv1.PolicyRule) {
 	w.Helper()
 	w.Create(
@@ -65,13 +65,13 @@ func (w *tenant) grant(account, name string, rules []rbacv1.PolicyRule) {
 	)
 }
 
-// admit gives an account what every tenant needs.
+// admit grants a service account the rights of every tenant.
 func (w *tenant) admit(account string) {
 	w.Helper()
 	w.grant(account, "tenant-"+account, roles(w)[tenancy.RoleTenant])
 }
 
-// without leaves a verb on a resource out of rules.
+// without removes a verb on a resource from rules.
 func without(rules []rbacv1.PolicyRule, resource string, verbs ...string) []rbacv1.PolicyRule {
 	var left []rbacv1.PolicyRule
 	for _, rule := range rules {
@@ -96,13 +96,13 @@ func (w *tenant) secret(name, key, value string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}, Data: map[string][]byte{key: []byte(value)}}
 }
 
-// self is a Target that leads to the cluster itself, as an account of the namespace.
+// self returns a Target for the cluster itself, as a service account of the namespace.
 func (w *tenant) self(name, account string) *lsv1alpha1.Target {
 	return testkit.Target(w.Namespace, name).
 		Config(map[string]any{"selfConfig": map[string]any{"serviceAccount": map[string]any{"name": account}}}).Build()
 }
 
-// applying is a deploy item that applies a manifest to the cluster of a Target. Its job has begun.
+// applying returns a deploy item that applies a manifest to the cluster of a Target. Its job has started.
 func (w *tenant) applying(name, target, manifest string) *lsv1alpha1.DeployItem {
 	w.Helper()
 	item := testkit.DeployItem(w.Namespace, name).Target(target).Config(lsv1alpha1.DeployItemTypeManifest, map[string]any{
@@ -114,16 +114,16 @@ func (w *tenant) applying(name, target, manifest string) *lsv1alpha1.DeployItem 
 	return item
 }
 
-// succeeds waits until an object has finished its job well.
+// succeeds waits until an object has finished its job successfully.
 func succeeds[T client.Object](w *tenant, object T) T {
 	w.Helper()
 	return testkit.EventuallyFinished(w.T, w.APIServer, object, lsv1alpha1.PhaseSucceeded, testkit.Within(limit))
 }
 
-// limit is for broken tests only: after a denial, retries come in growing intervals.
+// limit is only for broken tests: after a denial, retries have backoff.
 const limit = 10 * time.Minute
 
-// complains waits until the last error of an object says all of something.
+// complains waits until the last error of an object contains all words.
 func complains(w *tenant, object client.Object, words ...string) string {
 	w.Helper()
 	found := ""

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What must hold of every page, whatever it shows.
+// What must hold for every page, whatever it shows.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** listen notes what goes wrong in a page: errors, warnings, breaches of its policy, dialogs that nobody has asked for. */
+/** listen records errors of a page: errors, warnings, violations of its policy, unexpected dialogs. */
 export async function listen(page, allowed) {
   const wrong = [];
   page.on("pageerror", (error) => wrong.push(`error: ${error.message}`));
@@ -25,7 +25,10 @@ export async function noSidewaysScrolling(page, what) {
   assert.ok(content <= screen, `${what} is ${content} px wide on a screen of ${screen} px`);
 }
 
-/** accessible fails on what axe finds serious, by some of its rules or by all. It is put in by the debugger, which the policy of the page does not stop. */
+/**
+ * accessible fails on serious findings of axe, with some of its rules or all. It is injected with the debugger, which the policy
+ * of the page does not block.
+ */
 export async function accessible(page, what, rules) {
   await page.evaluate(axe);
   const found = await page.evaluate(async (runOnly) => {
@@ -36,7 +39,7 @@ export async function accessible(page, what, rules) {
   assert.deepEqual(found, [], `axe found something serious on ${what}`);
 }
 
-/** nothingRan fails if text of the cluster has become part of the page. */
+/** nothingRan fails if text from the cluster was executed or became part of the page. */
 export async function nothingRan(page, what) {
   assert.equal(await page.evaluate(() => window.ran), undefined, `text from the cluster has run on ${what}`);
   assert.equal(await page.locator("main script, main img, main iframe").count(), 0, `text from the cluster has become elements on ${what}`);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Made-up documents for the fixture server: little, much and hostile. Times count from when the server was started.
+// Made-up documents for the fixture server: little, much and hostile. Times are relative to the start of the server.
 const ago = (now, minutes) => new Date(now - minutes * 60_000).toISOString();
 const at = (now, minutes) => new Date(now + minutes * 60_000).toISOString();
 const ref = (kind, namespace, name) => ({ kind, namespace, name });
@@ -103,7 +103,7 @@ export function overview(now) {
     row(now, "analytics-us", "analytics", status("works", "ObjectsCreated", ago(now, 7)), "Job", progress(9, 3, 1)),
     row(now, "analytics-ap", "analytics", status("done", "Succeeded", ago(now, 200)), "Job", progress(9, 9)),
     row(now, "loadtest-eu", "loadtest", status("going", "Deleting", ago(now, 1)), "Job", progress(5, 3, 2), { waitsFor: "2 of 5 objects are left" }),
-    row(now, "blog", "blog", status("not-yet", "NotStarted", ago(now, 1200)), "Job", progress(2, 0), { waitsFor: "nobody has asked for a job" }),
+    row(now, "blog", "blog", status("not-yet", "NotStarted", ago(now, 1200)), "Job", progress(2, 0), { waitsFor: "No job requested yet: set the annotation landscaper.gardener.cloud/operation=reconcile" }),
   ];
   const soaking = [
     environment(now, "dev", "3.4.0", "done", "Settled"),
@@ -157,7 +157,7 @@ const words = { done: "Succeeded", failed: "Failed", waits: "Init", "not-yet": "
 
 const value = (name, state, more = {}) => ({ name, kind: "data", state, ...more });
 
-/** exportsOf are what a part of the shop exports, with those who take it. */
+/** exportsOf returns the exports of a part of the shop, with their importers. */
 function exportsOf(name) {
   const holder = (reference) => ({ source: ref("DataObject", "shop-dev-sa", `${reference.toLowerCase()}-2fq7x`), reference });
   const shop = (...names) => names.map((each) => ref("Installation", "shop-dev-sa", each));
@@ -219,7 +219,7 @@ export function installation(now) {
         { ref: ref("Execution", "shop-dev-sa", "payments"), status: status("failed", "Failed") },
         { ref: ref("DeployItem", "shop-dev-sa", "payments-api"), status: status("failed", "Failed", undefined, "10 min limit passed") },
       ],
-      next: "Build shop/payments-api:2.14.1 for linux/arm64, or use a version that has it. Then ask for a new job.", commands: ["espalier why shop -n shop-dev-sa", "espalier reconcile shop -n shop-dev-sa"],
+      next: "Build shop/payments-api:2.14.1 for linux/arm64, or use a version that has it. Then start a new job.", commands: ["espalier why shop -n shop-dev-sa", "espalier reconcile shop -n shop-dev-sa"],
       holdsUp: [ref("Installation", "shop-dev-sa", "orders"), ref("Installation", "shop-dev-sa", "storefront")], others: ["mail needs import smtpCredentials"],
     },
     graph: {
@@ -247,7 +247,7 @@ export function installation(now) {
 export function pipeline(now) {
   const mark = (environment, minutes, tone = "done", more = {}) => ({ environment, time: ago(now, minutes), tone, ...more });
   return {
-    now: new Date(now).toISOString(), ref: ref("Pipeline", "shop", "shop"), exists: true, verdict: "1.8.2 waits for your approval into prod", status: status("person", "WaitingForApproval", ago(now, 41)),
+    now: new Date(now).toISOString(), ref: ref("Pipeline", "shop", "shop"), exists: true, verdict: "1.8.2 waits for your approval for prod.", status: status("person", "WaitingForApproval", ago(now, 41)),
     environments: pipelineEnvironments(now), leadTime: 352_800,
     lanes: [
       { revision: "1.9.0", ended: "moving", marks: [mark("dev", 19, "failed", { reason: "dev-sa fails" })] },
@@ -257,7 +257,7 @@ export function pipeline(now) {
       { revision: "1.7.4", ended: "arrived", marks: [mark("dev", 40_000), mark("staging", 36_000), mark("prod", 31_300, "done", { by: "Jun" })] },
     ],
     actions: [action("hold", "Hold", "espalier pipeline hold shop -n shop", { confirm: "Hold all promotions of shop?" }), action("promote", "Promote", "espalier promote shop -n shop", { denied: "You need patch on pipelines in shop. Ask whoever manages namespace shop." })],
-    events: [{ time: ago(now, 41), tone: "person", reason: "WaitingForApproval", message: "1.8.2 waits for an approval into prod", by: "pipelines", about: ref("Pipeline", "shop", "shop"), count: 1 }], hidden: [],
+    events: [{ time: ago(now, 41), tone: "person", reason: "WaitingForApproval", message: "revision 1.8.2 needs approval for environment prod", by: "pipelines", about: ref("Pipeline", "shop", "shop"), count: 1 }], hidden: [],
   };
 }
 
@@ -353,7 +353,7 @@ exports:
       type: string
 `;
 
-/** blueprint is what the server makes of the blueprint above, laid out by it. */
+/** blueprint returns the graph and parts of the blueprint above, as the server lays it out. */
 export function blueprint() {
   const box = (id, x, y, title, detail, kind) => ({ id, x, y, width: 148, height: 50, title, detail, kind, status: status("not-yet", "") });
   const line = (from, to, label, path, labelX, labelY, target) => ({ from, to, ...(label ? { label } : {}), state: "there", path, labelX, labelY, ...(target ? { target } : {}) });
@@ -399,7 +399,7 @@ function past(now) {
 
 const living = (kind, name, st, below = [], apiVersion = "v1") => ({ apiVersion, kind, namespace: "shop", name, status: st, below });
 
-/** live is what a deploy item has in its target: one that works, and one whose pods do not start. */
+/** live returns the live objects of a deploy item: one that works, and one whose pods do not start. */
 export function live(now, name) {
   const good = status("done", "Ready");
   const rest = [living("Service", name, good), living("ConfigMap", `${name}-settings`, status("done", "Exists"))];
@@ -413,7 +413,7 @@ export function live(now, name) {
   return { objects: [living("Deployment", "payments-api", status("failed", "0 of 3 ready", ago(now, 12), "Deployment has exceeded its progress deadline"), [set], "apps/v1"), ...rest] };
 }
 
-/** liveObject is an object in its target, and what it was rendered as unless Kubernetes has made it. */
+/** liveObject returns an object in its target, and what it was rendered as unless Kubernetes has created it. */
 export function liveObject(query) {
   const kind = query.get("objectKind");
   const [name, namespace] = [query.get("objectName"), query.get("objectNamespace")];
@@ -424,13 +424,13 @@ export function liveObject(query) {
   return { live, rendered: `${head}  name: ${name}\n${spec("shop/payments-api:2.14.1", "")}` };
 }
 
-/** declared is what a blueprint in a registry says of the values of an installation. */
+/** declared is what a blueprint in a registry declares about the values of an installation. */
 export const declared = {
   imports: [{ name: "dbCredentials", type: "object" }, { name: "brokers", type: "list of string" }, { name: "cluster", type: "kubernetes-cluster" }], exports: [{ name: "apiUrl", type: "string" }],
   defaults: [{ name: "replicas", kind: "data", type: "integer", state: "default", secret: false, default: "3" }],
 };
 
-/** logs are what a deployer has said of an item. */
+/** logs returns the log lines of a deployer about a deploy item. */
 export function logs(now, name) {
   const line = (minutes, level, text) => ({ time: ago(now, minutes), level, text });
   if (name !== "payments-api") return { lines: [], message: "The deployer runs in another process. Read its log with: kubectl logs -n espalier-system deploy/espalier-controller" };
@@ -445,12 +445,12 @@ export function logs(now, name) {
 
 const yaml = (op, text) => text.split("\n").map((each) => ({ op, text: each }));
 
-/** diff is what the next job of the shop would change. */
+/** diff returns what the next job of the shop would change. */
 export function diff() {
   const settings = Array.from({ length: 60 }, (_, i) => ({ op: i === 20 ? "-" : i === 21 ? "+" : " ", text: `    setting-${String(i).padStart(2, "0")}: ${i === 21 ? "warm" : "cold"}` }));
   return {
     notes: [
-      "Taken as the last job has left it, since only a job makes it anew: export dbCredentials of shop/postgres.",
+      "Taken from the last job, because only a job can compute it: export dbCredentials of shop/postgres.",
       "Not known before the job: installation shop/vouchers: waiting for export codes of shop/catalog.",
     ],
     objects: [
@@ -469,7 +469,7 @@ export function diff() {
   };
 }
 
-/** access are the calls that the server lists. */
+/** access lists the calls of the server. */
 export const access = [
   { path: "/api/v1/stream/overview", method: "GET", what: "The overview and the lists", rights: ["list on installations.landscaper.gardener.cloud", "list on pipelines.pipelines.weave.works"] },
   { path: "/api/v1/live", method: "GET", what: "What a deploy item has in its target", rights: ["get on targets.landscaper.gardener.cloud", "get on secrets"] },
@@ -481,7 +481,7 @@ export const access = [
 
 const stages = ["dev", "test", "integration", "staging", "performance", "preprod", "canary", "prod-ap", "prod-eu", "prod-sa", "prod-us", "prod-gov"];
 
-/** wayOf are as many environments as somebody wants, with a revision that waits in the middle. */
+/** wayOf returns count environments, with a revision that waits in the middle. */
 export function wayOf(now, count) {
   const middle = Math.floor(count / 2);
   return stages.slice(0, count).map((name, i) => environment(now, name, i < middle ? "2.4.0" : "2.3.9", "done", "Settled", i === middle ? {
@@ -489,12 +489,12 @@ export function wayOf(now, count) {
   } : {}));
 }
 
-/** promoted is a way on which the revision that waited has gone on. */
+/** promoted returns environments in which the waiting revision has been promoted. */
 export function promoted(environments) {
   return environments.map((env) => { const { coming, ...rest } = env; return coming ? { ...rest, revision: coming, gates: [] } : env; });
 }
 
-/** long are an overview and a pipeline with many environments. */
+/** long returns an overview and a pipeline with many environments. */
 export function long(now) {
   const line = (name, count) => ({ ref: ref("Pipeline", "long", name), status: status("person", "WaitingForApproval", ago(now, 20)), latest: "2.4.0", moving: true, environments: wayOf(now, count) });
   return { ...overview(now), pipelines: [line("five", 5), line("eight", 8), line("twelve", 12), ...overview(now).pipelines] };
@@ -504,12 +504,12 @@ export function longPipeline(now) {
   const environments = wayOf(now, 8);
   const mark = (env, i) => ({ environment: env.name, time: ago(now, 9000 - i * 700), tone: "done" });
   return {
-    ...pipeline(now), verdict: "2.4.0 waits for your approval into performance", environments,
+    ...pipeline(now), verdict: "2.4.0 waits for your approval for performance.", environments,
     lanes: [{ revision: "2.4.0", ended: "moving", marks: environments.slice(0, 4).map(mark) }, { revision: "2.3.9", ended: "arrived", marks: environments.map(mark) }],
   };
 }
 
-/** manyPipelines are more than a list draws at once: each tenth is on the move, and one of these fails. */
+/** manyPipelines returns more than a list draws at once: each tenth is on the move, and one of these fails. */
 function manyPipelines(now) {
   return Array.from({ length: 260 }, (_, i) => {
     const [moving, failing] = [i % 10 === 0, i === 120];
@@ -520,7 +520,7 @@ function manyPipelines(now) {
   });
 }
 
-/** much is an overview of ten thousand installations and some hundreds of pipelines. */
+/** much returns an overview of ten thousand installations and some hundreds of pipelines. */
 export function much(now) {
   const base = overview(now);
   const installations = Array.from({ length: 10_000 }, (_, i) => {
@@ -530,13 +530,13 @@ export function much(now) {
   return { ...base, installations, pipelines: manyPipelines(now), verdict: "12 things need you", needs: Array.from({ length: 12 }, (_, i) => ({ ...needs(now)[0], id: `much-${i}`, title: `service-${i} failed in tenant-${i}` })) };
 }
 
-/** nasty are strings that try to break layout or to run. */
+/** nasty are strings that try to break the layout or to be executed. */
 export const nasty = [
   "x".repeat(300), "<img src=x onerror=\"document.title='broken'\"><script>document.title='broken'</script>", "שלום עולם ‮ dlrow olleh مرحبا بالعالم",
   "a-very-long-name-without-any-spaces-that-goes-on-and-on-until-nobody-can-read-it-any-more-and-then-some-more-of-it-to-be-sure", "javascript:document.title='broken'", "\u0000\u0007tabs\tand\nlines\r\n\u{1F469}\u200D\u{1F4BB}",
 ];
 
-/** hostile replaces what people can write in a document by nasty strings, and keeps its form. */
+/** hostile replaces user-provided text in a document by nasty strings, and keeps its structure. */
 export function hostile(doc) {
   let n = 0;
   const free = new Set(["verdict", "title", "message", "reason", "answer", "quote", "quotedBy", "next", "word", "detail", "label", "waitsFor", "command", "confirm", "explanation", "denied", "revision", "coming", "url", "text", "object", "field", "before", "after", "by", "component", "version", "error", "cluster", "type", "button", "source", "what", "reference", "default", "user", "yaml"]);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What pages ask for beside their stream (live objects, logs, changes, looks at targets), lists that keep still, long pipelines, and readers
-// with high contrast, fingers, very small and very wide screens.
+// What pages request in addition to their stream (live objects, logs, changes, checks of targets), lists that keep still, long pipelines,
+// and users with high contrast, touch, very small and very wide screens.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { views } from "./chromium.mjs";
@@ -15,7 +15,7 @@ const asked = (path) => fixture.requests.filter((each) => each.path === path);
 const shop = "/installations/shop-dev-sa/shop";
 const item = (name, tab) => `${shop}?sel=DeployItem%2Fshop-dev-sa%2F${name}&tab=${tab}`;
 
-/** changed is the document of the shop in which the deploy item payments-api has another state. */
+/** changed returns the document of the shop in which the deploy item payments-api has another state. */
 function changed(tone, word) {
   const doc = fixture.document("installations/shop-dev-sa/shop");
   const row = doc.rows.find((each) => each.id === "DeployItem/shop-dev-sa/payments-api");
@@ -23,7 +23,7 @@ function changed(tone, word) {
   return doc;
 }
 
-/** unseen makes a page one that nobody sees, and what it does each few seconds is left out; a page that is told closes its stream, too. */
+/** unseen hides a page, which then stops its periodic work; a page that is notified also closes its stream. */
 const unseen = (page, hidden, told = true) => page.evaluate(([is, tell]) => {
   Object.defineProperty(document, "hidden", { configurable: true, get: () => is });
   if (tell) document.dispatchEvent(new Event("visibilitychange"));
@@ -123,9 +123,9 @@ describe("live objects", () => {
       assert.ok(await opener.evaluate((element) => element === document.activeElement), "the focus is not back where it was");
       await tree.getByRole("button", { name: "payments-api-5c9d7b6f4-7xk2p", exact: true }).click();
       await dialog.getByText("Kubernetes has made it").waitFor();
-      fixture.answers["live/object"] = [404, { message: "Pod payments-api-5c9d7b6f4-7xk2p is not in the cluster any more." }];
+      fixture.answers["live/object"] = [404, { message: "Pod payments-api-5c9d7b6f4-7xk2p is no longer in the cluster." }];
       await dialog.getByRole("button", { name: "Read it again" }).click();
-      await dialog.getByRole("alert").getByText("is not in the cluster any more").waitFor();
+      await dialog.getByRole("alert").getByText("is no longer in the cluster").waitFor();
       assert.equal(await dialog.locator("pre").count(), 0, "what is gone is still shown");
     }, { allowed: (text) => text.includes("404") });
   });
@@ -416,7 +416,7 @@ describe("a list that is read", () => {
 });
 
 describe("long pipelines", () => {
-  /** overlaps are parts of a track or board that lie on each other. */
+  /** overlaps returns parts of a track or board that overlap. */
   const overlaps = (page, parts) => page.evaluate((selector) => [...document.querySelectorAll(".track, .board")].flatMap((track) => {
     const boxes = [...track.querySelectorAll(selector)].map((each) => each.getBoundingClientRect());
     return boxes.slice(1).filter((box, i) => box.left < boxes[i].right - 1 && box.top < boxes[i].bottom - 1).map((box) => `${box.left} in ${track.getAttribute("aria-label")}`);
@@ -428,7 +428,7 @@ describe("long pipelines", () => {
         await page.locator(".track, .board").first().waitFor();
         await noSidewaysScrolling(page, path);
         assert.deepEqual(await overlaps(page, ".env, .at, .envcard, .gatecol"), []);
-        // Whatever does not fit can be scrolled to, by keys too, and its edge says so.
+        // Everything that does not fit can be scrolled to, also with keys, and its edge shows that.
         const hiding = await page.locator(".scroller").evaluateAll((boxes) => boxes.filter((box) => box.scrollWidth > box.clientWidth + 1 && getComputedStyle(box).overflowX !== "visible")
           .filter((box) => box.tabIndex !== 0 || !/more-(start|end)/.test(box.className) || getComputedStyle(box).maskImage === "none").map((box) => box.getAttribute("aria-label")));
         assert.deepEqual(hiding, []);
@@ -485,10 +485,10 @@ describe("decisions", () => {
     promotion: {
       environment: "prod", revision: "1.8.2", warnings: ["A target runs a higher version now: this is a downgrade."],
       targets: ["ap", "eu", "sa", "us"].map((name) => ({ cluster: `prod-${name}`, namespace: "shop", from: name === "us" ? "1.9.0" : "1.8.1", to: "1.8.2", ready: name !== "sa" })),
-      approvals: "Nobody has approved it yet. One approval is enough.", request: data.request(221, "open"),
+      approvals: "Not approved yet. One approval is enough.", request: data.request(221, "open"),
       passed: [{ kind: "soak", label: "Soak 24 h", state: "passed" }], left: [{ kind: "window", label: "Window", state: "counting", detail: "opens at 17:00" }],
       changes: [{ object: "https://git.example.org/shop/fleet, branch main", field: "values", before: "1.8.1", after: "1.8.2" }],
-      then: ["It waits first: Window.", "A pull request into main is opened. Somebody has to merge it there."],
+      then: ["It waits first: Window.", "A pull request into main is opened. It must be merged there."],
     },
   };
   for (const width of [320, 1440]) {
@@ -500,7 +500,7 @@ describe("decisions", () => {
         await dialog.getByText("this is a downgrade").waitFor();
         const rows = (await dialog.getByRole("list", { name: "Targets of prod" }).getByRole("listitem").allTextContents());
         assert.deepEqual(rows, ["prod-ap1.8.1 → 1.8.2", "prod-eu1.8.1 → 1.8.2", "prod-sa1.8.1 → 1.8.2, not ready now", "prod-us1.9.0 → 1.8.2"]);
-        for (const text of ["Nobody has approved it yet. One approval is enough.", "Soak 24 h", "Window: opens at 17:00", "It waits first: Window."]) await dialog.getByText(text, { exact: true }).waitFor();
+        for (const text of ["Not approved yet. One approval is enough.", "Soak 24 h", "Window: opens at 17:00", "It waits first: Window."]) await dialog.getByText(text, { exact: true }).waitFor();
         await dialog.getByRole("link", { name: "Pull request #221" }).waitFor();
         await accessible(page, "preview of a decision");
         await noSidewaysScrolling(page, "preview of a decision");
@@ -520,7 +520,7 @@ describe("decisions", () => {
 
 describe("pull requests", () => {
   const path = "/pipelines/shop/shop";
-  /** withRequest is the page on which the promotion to prod has a pull request. */
+  /** withRequest returns the page on which the promotion to prod has a pull request. */
   const withRequest = (verdict, request) => {
     const doc = fixture.document("pipelines/shop/shop");
     const environments = doc.environments.map((env) => (env.name === "prod" ? { ...env, approval: undefined, request } : env));
@@ -596,7 +596,7 @@ describe("readers", () => {
           const box = element.getBoundingClientRect();
           if (box.width === 0 || element.closest(".sr, .skip") || element.tagName === "INPUT" && element.closest("label")?.getBoundingClientRect().height >= 24) return [];
           const least = element.classList.contains("btn") ? 44 : 24;
-          // A name in a row is not the target: the row is, which does the same.
+          // A name in a row is not the click target: the row is, which does the same.
           const rows = element.closest("[role=row]") && element.tagName === "A" ? element.closest("[role=row]").getBoundingClientRect() : box;
           return rows.height < least - 0.5 || rows.width < 23.5 ? [`${element.outerHTML.slice(0, 120)} is ${Math.round(box.width)} × ${Math.round(box.height)}`] : [];
         }));

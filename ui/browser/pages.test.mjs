@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The built pages in a real browser, against a server that speaks the contract: every view in both themes at every width, journeys by
-// keyboard, what actions send, and what becomes of a stream that is lost.
+// The built pages in a real browser, against a server that implements the contract: every view in both themes at every width, journeys by
+// keyboard, the requests of actions, and what happens after the loss of a stream.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { live, views } from "./chromium.mjs";
@@ -20,7 +20,7 @@ describe("every view", () => {
       for (const theme of ["light", "dark"]) {
         it(`${scene} at ${width} in ${theme}`, async () => {
           fixture.scene = scene;
-          // What texts do to a page does not depend on its colours, so that one theme per width is enough for hostile ones.
+          // The effect of texts on a page does not depend on its colours, so one theme per width is enough for hostile ones.
           const looks = scene === "little" || theme === oneTheme;
           await tour(views.map((view) => pathAt(view, width)), async (page, path) => {
             await noSidewaysScrolling(page, path);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Journeys through the pages in a real browser, against the product as people start it: "espalier up", "espalier ui" and "espalier ui
-// serve" of the binary that "make build" makes, with a real API server and the real controllers. What a journey has done is asked of the API
-// server, and not only of the page.
+// Journeys through the pages in a real browser, against the product as users start it: "espalier up", "espalier ui" and "espalier ui serve"
+// of the binary that "make build" builds, with a real API server and the real controllers. The result of a journey is checked at the API
+// server, and not only on the page.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { actions } from "./real/actions.mjs";

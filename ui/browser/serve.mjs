@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A server that speaks the contract of the web UI with made-up data, and sets the same strict content security policy as the real one.
+// A server that implements the contract of the web UI with made-up data, and sets the same strict content security policy as the real one.
 // It is for tests and for work on the pages: node browser/serve.mjs [little|much|long|hostile|empty] [port].
 import { createServer } from "node:http";
 import { existsSync, readFileSync, statSync } from "node:fs";
@@ -12,7 +12,7 @@ const site = new URL("../dist/site", import.meta.url).pathname;
 const types = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml" };
 export const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/** Fixture is a running server. Tests look at what it was asked, and make it say things. */
+/** Fixture is a running server. Tests check its requests, and send events from it. */
 export class Fixture {
   scene = "little";
   loggedIn = true;
@@ -20,7 +20,7 @@ export class Fixture {
   streams = new Set();
   refuse = 0;
   answerAction = undefined;
-  /** answers has what the server says to a path instead of its own data: [status, body], or a function of the query that gives it. */
+  /** answers replaces the server's answers by path: [status, body], or a function of the query that returns it. */
   answers = {};
   eventID = 0;
 
@@ -52,7 +52,7 @@ export class Fixture {
     return { ...data.installation(now), exists: !empty, ref: { kind: "Installation", namespace, name } };
   }
 
-  /** say sends an event to all streams whose path begins with something. */
+  /** say sends an event to all streams whose path has a prefix. */
   say(prefix, event, body) {
     for (const stream of this.streams) if (stream.path.startsWith(prefix)) this.send(stream.response, event, body);
   }
@@ -61,7 +61,7 @@ export class Fixture {
     response.write(`id: ${++this.eventID}\nevent: ${event}\ndata: ${JSON.stringify(body)}\n\n`);
   }
 
-  /** drop ends all streams, as a server does that goes away. */
+  /** drop ends all streams, like a server that stops. */
   drop() {
     for (const stream of this.streams) stream.response.destroy();
   }

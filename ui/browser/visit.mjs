@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What all tests in a browser share: a browser and a fixture server for each file, pages that must not complain, and questions to them.
+// The common parts of all browser tests: a browser and a fixture server for each file, pages without errors, and queries.
 import assert from "node:assert/strict";
 import { after, before, beforeEach } from "node:test";
 import { listen } from "./checks.mjs";
 import { launch, ready } from "./chromium.mjs";
 import { Fixture } from "./serve.mjs";
 
-/** begin gives the tests of a file a fixture that each finds fresh, and functions that open pages of it. */
+/** begin gives the tests of a file a fixture that is reset for each, and functions that open pages of it. */
 export function begin() {
   const fixture = new Fixture();
   let browser;
@@ -23,7 +23,7 @@ export function begin() {
   });
   beforeEach(() => Object.assign(fixture, { scene: "little", loggedIn: true, refuse: 0, answerAction: undefined, answers: {}, requests: [] }));
 
-  /** tour opens pages one after the other and gives each to a test; it fails if anything was wrong with one meanwhile. */
+  /** tour opens pages one after the other and passes each to a test; it fails if a page had errors meanwhile. */
   async function tour(paths, test, { width = 1440, height = 900, colorScheme = "light", allowed = () => false, prepare = async () => {}, ...more } = {}) {
     const context = await browser.newContext({ viewport: { width, height }, colorScheme, reducedMotion: "reduce", permissions: ["clipboard-read", "clipboard-write"], ...more });
     context.setDefaultTimeout(120_000);
@@ -46,13 +46,13 @@ export function begin() {
   return { fixture, tour, visit };
 }
 
-/** harmless fails if text from the cluster has run, or has become elements. */
+/** harmless fails if text from the cluster was executed, or became elements. */
 export async function harmless(page) {
   assert.ok(!(await page.title()).includes("broken"), "text from the cluster has run");
   assert.equal(await page.locator("main script, main img").count(), 0, "text from the cluster has become elements");
 }
 
-/** until waits for something on the side of the server; the test's own limit ends it. */
+/** until waits for something on the side of the server; the test's own timeout ends it. */
 export async function until(holds) {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 10));
 }

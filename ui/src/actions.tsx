@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What a person can do. Each action has a command beside it, asks before it does something, and says why it is locked.
+// Actions of users. Each has a command beside it, asks for confirmation, and says why it is disabled.
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
 import { api, Refusal } from "./api";
@@ -18,10 +18,10 @@ import { Store, useStore } from "./store";
 export interface Subject { ref: Ref; environment?: string; revision?: string }
 interface Question { action: Action; subject: Subject }
 
-/** question is the action that a person is being asked about. */
+/** question is the action that awaits confirmation. */
 const question = new Store<Question | undefined>(undefined);
 
-/** ask opens the question before an action; a locked one says why instead. */
+/** ask opens the question before an action; a disabled one says why instead. */
 export function ask(action: Action, subject: Subject): void {
   const locked = action.denied || action.unavailable;
   if (locked) {
@@ -37,7 +37,7 @@ const icons: Record<string, string> = {
   retry: "run", hold: "held", release: "run",
 };
 
-/** ActionButton is a button with the command to copy beside it. One that may not be used stays, locked, and says why on focus. */
+/** ActionButton is a button with the command to copy beside it. A disabled one stays, and says why on focus. */
 export function ActionButton({ action, subject, kind = "" }: { action: Action; subject: Subject; kind?: string }) {
   const id = useId();
   const locked = action.denied || action.unavailable;
@@ -111,13 +111,13 @@ export function Menu({ actions, subject, label }: { actions: Action[]; subject: 
   );
 }
 
-/** wantsReason are the actions that tell others why. */
+/** wantsReason contains the actions that take a reason for others to read. */
 const wantsReason = new Set(["reject", "hold"]);
 
-/** previewed are the actions of which the server can say what they would affect. */
+/** previewed contains the actions whose effects the server can preview. */
 const previewed = new Set(["delete", "reconcile", "force", "interrupt", "abort", "promote", "approve", "reject", "retry", "hold", "release"]);
 
-/** QuestionBox asks before an action and does it. */
+/** QuestionBox asks for confirmation of an action and performs it. */
 export function QuestionBox() {
   const asked = useStore(question);
   return asked ? <Asked key={asked.action.id} {...asked} /> : null;
@@ -175,7 +175,7 @@ function StaleWarning() {
   return <div class="banner waiting" role="status"><Icon name="unknown" class="s-waiting" /><span class="grow">This page is not live. What you see may have changed since.</span></div>;
 }
 
-/** Consequences shows what an action would affect: nothing is said where the server does not know. */
+/** Consequences shows what an action would affect, and nothing if the server does not know. */
 function Consequences({ action, subject }: { action: string; subject: Subject }) {
   const [shown, set] = useState<Preview | Refusal>();
   useEffect(() => {
@@ -197,7 +197,7 @@ function Consequences({ action, subject }: { action: string; subject: Subject })
   );
 }
 
-/** Toast is the answer to the last action. It goes by itself, if it is a good one. */
+/** Toast shows the answer to the last action. It disappears by itself if the action succeeded. */
 export function Toast() {
   const said = useStore(toast);
   useEffect(() => {
@@ -212,7 +212,7 @@ export function Toast() {
   );
 }
 
-/** NextTry counts down to the next try of a lost stream. */
+/** NextTry counts down to the next attempt to reconnect a lost stream. */
 export function NextTry({ at }: { at: number | undefined }) {
   const left = useTicking(() => (at === undefined ? -1 : Math.max(0, Math.ceil((at - Date.now()) / 1000))));
   return <>{left < 0 ? "Trying again." : `Trying again in ${left} s.`}</>;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// One polite region for screen readers: at most one sentence in five seconds, the gravest first.
+// One polite region for screen readers: at most one sentence in five seconds, the most severe first.
 import { Announcer } from "./announce-model";
 import { Store } from "./store";
 
@@ -9,7 +9,7 @@ export const said = new Store("");
 const announcer = new Announcer();
 let timer: number | undefined;
 
-/** announce says a sentence to screen readers. Gravity 0 is the gravest. */
+/** announce announces a sentence to screen readers. Gravity 0 is the most severe. */
 export function announce(text: string, gravity = 5): void {
   announcer.add({ text, gravity });
   window.clearTimeout(timer);

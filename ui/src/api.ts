@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Calls of the server beside streams. What goes wrong is a Refusal with the server's words.
+// Calls of the server other than streams. An error is a Refusal with the server's message.
 import type { Blueprint, Call, Declared, Diff, Live, LiveObject, LiveYAML, Logs, Me, Overview, Preview, Ref, Rendered, ValueText } from "./documents";
 import { Refusal } from "./refusal";
 export { Refusal };
@@ -55,7 +55,7 @@ export const api = {
   overview: firstOverview,
 };
 
-/** firstOverview reads the stream of the overview up to its first document, for the palette of pages that have a stream of their own. */
+/** firstOverview reads the first document of the overview's stream, for the palette on pages with another stream. */
 async function firstOverview(): Promise<Overview> {
   const stop = new AbortController();
   const answer = await fetch("/api/v1/stream/overview", { signal: stop.signal, headers: { Accept: "text/event-stream" } });
@@ -64,7 +64,7 @@ async function firstOverview(): Promise<Overview> {
   try {
     for (let text = ""; ;) {
       const { value, done } = await reader.read();
-      if (done) throw new Refusal(0, "The server ended the stream of the overview before it said anything. Try again.");
+      if (done) throw new Refusal(0, "The server ended the stream of the overview before it sent anything. Retry.");
       text += value;
       for (const part of text.split("\n\n").slice(0, -1)) {
         const lines = part.split("\n");

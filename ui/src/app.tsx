@@ -42,7 +42,7 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) && (target as HTMLInputElement).type !== "checkbox";
 }
 
-/** useKeys listens to the keys of all pages. Nothing but the dialog's own keys works while one is open. */
+/** useKeys handles the keys of all pages. While a dialog is open, only its own keys work. */
 function useKeys(): void {
   const keyboard = useMemo(() => new Keyboard(), []);
   keyboard.singles = useStore(singleKeys);
@@ -59,7 +59,7 @@ function useKeys(): void {
   }, []);
 }
 
-/** Region reads out what has changed. */
+/** Region announces changes. */
 function Region() {
   return <div class="sr" role="status" aria-live="polite" id="said">{useStore(said)}</div>;
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Answers that are asked for by name, and asked for again when what they are about has changed. What was there stays until the next one comes.
+// Answers that are requested by name, and again when their subject has changed. The previous answer stays until the next one arrives.
 import { Refusal } from "./refusal";
 import { Store } from "./store";
 
@@ -9,13 +9,13 @@ export interface Asked<T> {
   answer?: T;
   refused?: Refusal;
   asking: boolean;
-  /** at is when the answer came, by this machine's clock. */
+  /** at is when the answer arrived, by this machine's clock. */
   at?: number;
 }
 
 interface Entry { stamp: string; serial: number }
 
-/** Book keeps the last answer to each question. An answer that comes after a later question is thrown away. */
+/** Book keeps the last answer to each question. An answer that arrives after a later question is discarded. */
 export class Book<T> {
   readonly pages = new Store<ReadonlyMap<string, Asked<T>>>(new Map());
   private entries = new Map<string, Entry>();
@@ -23,12 +23,12 @@ export class Book<T> {
 
   constructor(private ask: (name: string) => Promise<T>, private clock: () => number = Date.now) {}
 
-  /** want asks unless it has asked with the same stamp before. */
+  /** want sends the request unless it was already sent with the same stamp. */
   want(name: string, stamp: string): void {
     if (this.entries.get(name)?.stamp !== stamp) this.again(name, stamp);
   }
 
-  /** again asks in any case. */
+  /** again always sends the request. */
   again(name: string, stamp = this.entries.get(name)?.stamp ?? ""): void {
     const entry = { stamp, serial: ++this.serial };
     this.entries.set(name, entry);
@@ -44,7 +44,7 @@ export class Book<T> {
   }
 }
 
-/** refusalOf makes a refusal of anything that was thrown. */
+/** refusalOf converts anything that was thrown to a Refusal. */
 export function refusalOf(error: unknown): Refusal {
   return error instanceof Refusal ? error : new Refusal(0, String(error));
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Pages that tell of targets have the server look at them: when they open, and each minute while somebody can see them.
+// Pages about targets make the server check them: when they open, and each minute while they are visible.
 import { useEffect } from "preact/hooks";
 import { api } from "./api";
 import { refusalOf } from "./asked";
@@ -12,7 +12,7 @@ import { Store } from "./store";
 export const checking = new Store<{ busy: boolean; refused?: Refusal }>({ busy: false });
 let last: number | undefined;
 
-/** checkNow has the server look at the targets. What it finds comes with the stream of the page. */
+/** checkNow makes the server check the targets. The results arrive with the stream of the page. */
 export async function checkNow(): Promise<void> {
   if (checking.value.busy) return;
   last = Date.now();
@@ -25,7 +25,7 @@ export async function checkNow(): Promise<void> {
   }
 }
 
-/** useChecks has the server look while a component is there. */
+/** useChecks makes the server check while a component is mounted. */
 export function useChecks(): void {
   useEffect(() => {
     const look = () => {

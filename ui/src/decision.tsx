@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What a decision about a promotion comes to, before somebody makes it.
+// The effects of a decision about a promotion, before it is made.
 import type { Gate, PromotionPreview } from "./documents";
 import { gateIcon, shiftWords } from "./gate-model";
 import { Icon } from "./icons";

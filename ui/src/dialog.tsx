@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Things that float. The browser's own dialog keeps the focus inside, closes on Escape and gives the focus back.
+// Floating elements. The browser's own dialog traps the focus, closes on Escape and restores the focus.
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 export function Dialog({ label, class: classes = "", onClose, children }: { label: string; class?: string; onClose: () => void; children: ComponentChildren }) {
   const box = useRef<HTMLDialogElement>(null);
-  // Not useEffect: it comes after the next frame, and what somebody types until then would go to the page.
+  // Not useEffect: it runs after the next frame, and input until then would go to the page.
   useLayoutEffect(() => {
     const dialog = box.current;
     const before = document.activeElement as HTMLElement | null;

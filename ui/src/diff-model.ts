@@ -5,19 +5,19 @@
 import type { Diff, DiffLine, ObjectDiff } from "./documents";
 import { count, number } from "./format";
 
-/** mask is what the server writes for a value that it does not show. */
+/** mask is what the server writes for a hidden value. */
 export const mask = "<masked>";
 
 export interface Tally { added: number; removed: number; masked: number }
 
-/** tally counts the lines of an object that come and that go, and the values that are not shown: one that changes has two lines. */
+/** tally counts the added and removed lines of an object, and its hidden values: a changed one has two lines. */
 export function tally(object: ObjectDiff): Tally {
   const of = (op: string) => object.lines.filter((line) => line.op === op);
   const masked = (op: string) => of(op).filter((line) => line.text.includes(mask)).length;
   return { added: of("+").length, removed: of("-").length, masked: masked(" ") + Math.max(masked("+"), masked("-")) };
 }
 
-/** maskedWords says of masked values what cannot be seen of them. */
+/** maskedWords describes hidden values. */
 export function maskedWords(masked: number): string {
   if (masked === 0) return "";
   return masked === 1 ? "1 value is masked, since it comes from a Secret or Target." : `${number(masked)} values are masked, since they come from Secrets or Targets.`;
@@ -27,31 +27,31 @@ const changes: Record<string, { word: string; icon: string; colour: string }> = 
   create: { word: "created", icon: "plus", colour: "s-done" }, update: { word: "changed", icon: "edit", colour: "s-running" }, delete: { word: "deleted", icon: "trash", colour: "s-failed" },
 };
 
-/** changeLook is the shape, word and colour of a change. */
+/** changeLook returns the shape, word and colour of a change. */
 export function changeLook(change: string): { word: string; icon: string; colour: string } {
   return changes[change] ?? { word: change, icon: "edit", colour: "s-idle" };
 }
 
-/** diffWords sums up: "1 created, 2 changed, 1 deleted". */
+/** diffWords returns a summary: "1 created, 2 changed, 1 deleted". */
 export function diffWords(diff: Diff): string {
   const words = Object.entries(changes).map(([change, { word }]) => ({ word, n: diff.objects.filter((object) => object.change === change).length }));
   return words.filter((each) => each.n > 0).map((each) => `${number(each.n)} ${each.word}`).join(", ");
 }
 
-/** longFrom is the number of lines from which on an object is shown folded at first. */
+/** longFrom is the number of lines from which an object is folded at first. */
 const longFrom = 40;
 
-/** isLong says whether an object is folded until somebody opens it. */
+/** isLong reports whether an object is folded at first. */
 export function isLong(object: ObjectDiff): boolean {
   return object.lines.length >= longFrom;
 }
 
-/** around is how many lines that stay are shown before and after those that change. */
+/** around is how many unchanged lines are shown before and after changed ones. */
 const around = 3;
 
 export type Piece = { kind: "line"; line: DiffLine; old?: number; new?: number } | { kind: "gap"; from: number; lines: number };
 
-/** pieces numbers the lines, and folds those that stay and are far from any change. Gaps that somebody has opened are shown. */
+/** pieces numbers the lines, and folds unchanged ones far from any change. Gaps that the user has opened are shown. */
 export function pieces(lines: DiffLine[], opened: ReadonlySet<number> = new Set()): Piece[] {
   const near = new Set<number>();
   lines.forEach((line, i) => {
@@ -80,17 +80,17 @@ function numbered(line: DiffLine, before: number, after: number): Piece {
   return { kind: "line", line, ...(line.op !== "+" ? { old: before } : {}), ...(line.op !== "-" ? { new: after } : {}) };
 }
 
-/** diffText is what is copied: as the program diff writes it. */
+/** diffText returns the text to copy, in the format of the program diff. */
 export function diffText(object: ObjectDiff): string {
   return object.lines.map((line) => `${line.op}${line.text}`).join("\n");
 }
 
-/** placeWords writes the path to what makes an object: "shop › database". */
+/** placeWords returns the path to what creates an object: "shop › database". */
 export function placeWords(within: string): string {
   return within.split("/").join(" › ");
 }
 
-/** sizeWords says how much of an object changes. */
+/** sizeWords describes how much of an object changes. */
 export function sizeWords(of: Tally): string {
   return [of.added > 0 && `${count(of.added, "line")} added`, of.removed > 0 && `${count(of.removed, "line")} removed`].filter(Boolean).join(", ");
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Words for times and counts, as the design's section 10 has them: units with a space, counts as "9 of 13".
+// Words for times and counts, as in section 10 of the design: units with a space, counts as "9 of 13".
 import type { Progress } from "./documents";
 
 const minute = 60;
@@ -9,17 +9,17 @@ const hour = 60 * minute;
 const day = 24 * hour;
 const digits = new Intl.NumberFormat("en-GB");
 
-/** number writes 10000 as 10,000. */
+/** number formats 10000 as 10,000. */
 export function number(n: number): string {
   return digits.format(n);
 }
 
-/** count writes "1 installation", "2 installations". */
+/** count returns "1 installation", "2 installations". */
 export function count(n: number, one: string, many = `${one}s`): string {
   return `${number(n)} ${n === 1 ? one : many}`;
 }
 
-/** age writes how long ago something was, in one unit: "41 min", "2 h", "9 d". */
+/** age formats how long ago something was, in one unit: "41 min", "2 h", "9 d". */
 export function age(seconds: number): string {
   const s = Math.max(0, Math.floor(seconds));
   if (s < minute) return `${s} s`;
@@ -28,7 +28,7 @@ export function age(seconds: number): string {
   return `${number(Math.floor(s / day))} d`;
 }
 
-/** duration writes how long something took, in two units at most: "1 min 35 s", "4 d 2 h". */
+/** duration formats how long something took, in at most two units: "1 min 35 s", "4 d 2 h". */
 export function duration(seconds: number): string {
   const s = Math.max(0, Math.round(seconds));
   if (s < minute) return `${s} s`;
@@ -43,7 +43,7 @@ function two(s: number, big: number, bigName: string, small: number, smallName: 
   return rest === 0 ? head : `${head} ${rest} ${smallName}`;
 }
 
-/** secondsBetween is negative if the second time comes first, and 0 if a time cannot be read. */
+/** secondsBetween is negative if the second time is earlier, and 0 if a time is invalid. */
 export function secondsBetween(from: string | number | Date, to: string | number | Date): number {
   const seconds = (new Date(to).getTime() - new Date(from).getTime()) / 1000;
   return Number.isFinite(seconds) ? seconds : 0;
@@ -63,19 +63,19 @@ function readable(time: string | number | Date): Date | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date;
 }
 
-/** clock writes 14:02, or 14:02:31. */
+/** clock formats a time as 14:02, or 14:02:31. */
 export function clock(time: string | number | Date, withSeconds = false): string {
   const date = readable(time);
   return date ? (withSeconds ? clockSecondsFormat : clockFormat).format(date) : "";
 }
 
-/** absolute writes a time in full, with its zone, for titles and tables of history. */
+/** absolute formats a time in full, with its zone, for titles and tables of history. */
 export function absolute(time: string | number | Date): string {
   const date = readable(time);
   return date ? absoluteFormat.format(date) : "";
 }
 
-/** moment writes a time as near as it is: 14:02 today, "Fri 16:22" within a week, else "3 Nov" or "3 Nov 2024". */
+/** moment formats a time depending on its distance: 14:02 today, "Fri 16:22" within a week, else "3 Nov" or "3 Nov 2024". */
 export function moment(time: string | number | Date, now: string | number | Date): string {
   const date = readable(time);
   const today = readable(now);
@@ -86,7 +86,7 @@ export function moment(time: string | number | Date, now: string | number | Date
   return (date.getFullYear() === today.getFullYear() ? dateFormat : yearFormat).format(date);
 }
 
-/** progressWords writes "9 of 13 done, 1 failed, 1 waits": never a bar without the words. */
+/** progressWords returns "9 of 13 done, 1 failed, 1 waits": a bar never stands without the words. */
 export function progressWords(p: Progress): string {
   if (p.all === 0) return "no deploy items";
   const words = [`${number(p.done)} of ${number(p.all)} done`];
@@ -98,7 +98,7 @@ export function progressWords(p: Progress): string {
 
 export interface Part { state: "done" | "running" | "failed" | "waiting"; x: number; width: number }
 
-/** progressParts cuts a bar of 100 into parts, in the order done, running, failed, waiting, with a gap of 1 between them. */
+/** progressParts divides a bar of 100 into parts, in the order done, running, failed, waiting, with a gap of 1 between them. */
 export function progressParts(p: Progress): Part[] {
   const all = Math.max(p.all, p.done + p.running + p.failed + p.waiting, 1);
   const parts: Part[] = [];
@@ -112,7 +112,7 @@ export function progressParts(p: Progress): Part[] {
   return parts;
 }
 
-/** shortRevision cuts a Git revision to seven digits; the whole one goes into the title and the copy. */
+/** shortRevision shortens a Git revision to seven digits; the title and the copy have the whole one. */
 export function shortRevision(revision: string): string {
   return revision.replace(/\b([0-9a-f]{7})[0-9a-f]{33,57}\b/g, "$1").replace(/^(.+)@sha1:/, "$1@");
 }

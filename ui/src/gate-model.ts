@@ -7,7 +7,7 @@ import { count, number, secondsBetween } from "./format";
 
 const order = ["failed", "yours", "others", "held", "counting"];
 
-/** holding is the gate that a revision stands at. */
+/** holding returns the gate at which a revision waits. */
 export function holding(gates: Gate[]): Gate | undefined {
   return gates.filter((gate) => order.includes(gate.state)).sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state))[0];
 }
@@ -15,23 +15,23 @@ export function holding(gates: Gate[]): Gate | undefined {
 const icons: Record<string, string> = { approval: "you", soak: "soak", window: "window", hold: "held", strategy: "pr", health: "target" };
 const stateIcons: Record<string, string> = { passed: "done", failed: "failed", held: "held", others: "lock" };
 
-/** gateIcon is the shape of a gate: what it is while it counts, how it ended after that. */
+/** gateIcon returns the shape of a gate: its kind while it is active, its result after that. */
 export function gateIcon(gate: Gate): string {
   return stateIcons[gate.state] ?? icons[gate.kind] ?? "waiting";
 }
 
-/** safeAddress lets only addresses of the web through: what the cluster says must not run. */
+/** safeAddress permits only web addresses: text from the cluster must not be executed. */
 export function safeAddress(address: string): string | undefined {
   return /^https?:\/\//i.test(address) ? address : undefined;
 }
 
-/** requestWords are the name of a pull request, and how it is doing: "#12" and "merged by user". */
+/** requestWords returns the name and state of a pull request: "#12" and "merged by user". */
 export function requestWords(request: Request): { name: string; state: string } {
   const name = request.number ? `#${request.number}` : "Pull request";
   return { name, state: [request.state, request.by && `by ${request.by}`].filter(Boolean).join(" ") };
 }
 
-/** checksWords are how checks are doing: by a shape and in words, never by the colour alone. */
+/** checksWords returns the state of checks as a shape and in words, never by the colour alone. */
 export function checksWords(checks: RequestChecks): { icon: string; tone: string; text: string } {
   if (checks.state === "failed") {
     const others = checks.failed - checks.failedNames.length;
@@ -42,7 +42,7 @@ export function checksWords(checks: RequestChecks): { icon: string; tone: string
   return { icon: "done", tone: "s-done", text: `${count(checks.passed, "check")} passed` };
 }
 
-/** shiftWords say what a target runs and would run. */
+/** shiftWords describes what a target runs and would run. */
 export function shiftWords(shift: TargetShift): string {
   const from = shift.from || "nothing";
   const words = shift.to === shift.from ? `stays at ${from}` : `${from} → ${shift.to || "nothing"}`;
@@ -51,7 +51,7 @@ export function shiftWords(shift: TargetShift): string {
 
 interface Changed { name: string; shifts: FieldShift[] }
 
-/** byObject gathers what changes by the object it changes in. */
+/** byObject groups changes by object. */
 export function byObject(changes: FieldShift[]): Changed[] {
   const objects = new Map<string, Changed>();
   for (const shift of changes) {
@@ -62,7 +62,7 @@ export function byObject(changes: FieldShift[]): Changed[] {
   return [...objects.values()];
 }
 
-/** leadOf is how long a revision took from its first environment to its last, in seconds, if it has arrived. */
+/** leadOf returns how long a revision took from its first environment to its last, in seconds, if it has arrived. */
 export function leadOf(lane: Lane): number | undefined {
   const first = lane.marks[0]?.time;
   const last = lane.marks[lane.marks.length - 1]?.time;

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Where revisions are in a pipeline, and where they have come from. All of it is pure.
+// Where revisions are in a pipeline, and where they came from. All of it is pure.
 import type { Environment } from "./documents";
 
-/** Spot is a place on the way: the gates before an environment, or the environment itself. */
+/** Spot is a place in a pipeline: the gates before an environment, or the environment itself. */
 export interface Spot { id: string; revision: string }
 
-/** spots are the places of a pipeline that hold a revision, in the order of the way. */
+/** spots returns the places of a pipeline that hold a revision, in order. */
 export function spots(environments: Environment[]): Spot[] {
   return environments.flatMap((env) => [
     ...(env.coming ? [{ id: gateSpot(env.name), revision: env.coming }] : []), ...(env.revision ? [{ id: cardSpot(env.name), revision: env.revision }] : []),
@@ -17,7 +17,7 @@ export function spots(environments: Environment[]): Spot[] {
 export const gateSpot = (environment: string) => `gate/${environment}`;
 export const cardSpot = (environment: string) => `card/${environment}`;
 
-/** moves says which revisions are in a new place, and from which place before it each has come: the last in which it was. */
+/** moves returns which revisions are in a new place, and the last earlier place from which each came. */
 export function moves(before: Spot[], after: Spot[], environments: string[]): { from: string; to: string }[] {
   const order = environments.flatMap((name) => [gateSpot(name), cardSpot(name)]);
   const was = new Set(before.map((spot) => `${spot.id} ${spot.revision}`));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A revision that is in a new place glides there from where it was, unless the reader wants no motion.
+// A revision in a new place glides there from its old place, unless the user prefers reduced motion.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Environment } from "./documents";
 import { moves, spots, type Spot } from "./glide-model";
@@ -10,7 +10,7 @@ const still = window.matchMedia("(prefers-reduced-motion: reduce)");
 
 interface Corner { x: number; y: number }
 
-/** cornersIn measures the places of a box, from its own corner, so that scrolling makes no difference. */
+/** cornersIn measures the places in a box, relative to its corner, so that scrolling makes no difference. */
 function cornersIn(box: HTMLElement): Map<string, { element: HTMLElement; at: Corner }> {
   const frame = box.getBoundingClientRect();
   const found = new Map<string, { element: HTMLElement; at: Corner }>();
@@ -21,7 +21,7 @@ function cornersIn(box: HTMLElement): Map<string, { element: HTMLElement; at: Co
   return found;
 }
 
-/** useGlide moves the elements with data-spot in a box. */
+/** useGlide animates the elements with data-spot in a box. */
 export function useGlide(find: () => HTMLElement | null, environments: Environment[]): void {
   const before = useRef<{ spots: Spot[]; corners: Map<string, Corner> } | undefined>(undefined);
   useLayoutEffect(() => {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What a graph shows of itself, and where its keys lead. All of it is pure.
+// The visible part of a graph, and its keyboard navigation. All of it is pure.
 import type { Graph, Node } from "./documents";
 
 export interface Look { x: number; y: number; zoom: number }
@@ -11,7 +11,7 @@ export const leastZoom = 0.15;
 export const mostZoom = 2.5;
 const margin = 12;
 
-/** fit shows the whole graph in the middle, and never larger than it is. */
+/** fit centres the whole graph, never larger than its natural size. */
 export function fit(graph: Size, box: Size): Look {
   if (graph.width <= 0 || graph.height <= 0 || box.width <= 0 || box.height <= 0) return { x: 0, y: 0, zoom: 1 };
   const room = { width: box.width - 2 * margin, height: box.height - 2 * margin };
@@ -19,14 +19,14 @@ export function fit(graph: Size, box: Size): Look {
   return { zoom, x: (box.width - graph.width * zoom) / 2, y: (box.height - graph.height * zoom) / 2 };
 }
 
-/** zoomAt zooms by a factor and keeps what is at a point of the box where it is. */
+/** zoomAt zooms by a factor and keeps the given point of the box in place. */
 export function zoomAt(look: Look, factor: number, x: number, y: number): Look {
   const zoom = Math.min(mostZoom, Math.max(leastZoom, look.zoom * factor));
   const by = zoom / look.zoom;
   return { zoom, x: x - (x - look.x) * by, y: y - (y - look.y) * by };
 }
 
-/** reveal moves a look so that a node lies inside of the box. */
+/** reveal moves the view so that a node is inside the box. */
 export function reveal(look: Look, node: Node, box: Size): Look {
   const left = node.x * look.zoom + look.x;
   const top = node.y * look.zoom + look.y;
@@ -39,7 +39,7 @@ export function reveal(look: Look, node: Node, box: Size): Look {
 
 export type Direction = "left" | "right" | "up" | "down";
 
-/** neighbour is where an arrow key leads: left and right along values, up and down to the nearest node of the column. */
+/** neighbour returns where an arrow key leads: left and right along values, up and down to the nearest node of the column. */
 export function neighbour(graph: Graph, id: string, direction: Direction): string | undefined {
   const node = graph.nodes.find((each) => each.id === id);
   if (!node) return graph.nodes.find((each) => !each.group)?.id;

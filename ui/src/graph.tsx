@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A graph that can be moved by pointer and keys. The server has laid it out; the tree table beside it is its equal.
+// A graph that can be moved by pointer and keys. The server lays it out; the tree table beside it is equivalent.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Edge, Graph, Node } from "./documents";
 import { fit, neighbour, reveal, zoomAt, type Direction, type Look } from "./graph-model";
@@ -38,7 +38,8 @@ export function GraphBox({ graph, selected, onSelect, plain, label }: {
   useEffect(() => setLook(undefined), [graph.width, graph.height, size.width]);
   useEffect(() => {
     const element = box.current;
-    // The wheel scrolls the page; with Ctrl, or two fingers, it zooms. Preact listens passively, and this has to prevent the page's zoom.
+    // The wheel scrolls the page; with Ctrl, or two fingers, it zooms. Preact's listeners are passive, and this one must prevent the page's
+    // zoom.
     const wheel = (event: WheelEvent) => {
       if (!event.ctrlKey && !event.metaKey) return;
       event.preventDefault();
@@ -125,7 +126,7 @@ function EdgeLabel({ edge, selected, nodes }: { edge: Edge; selected: string; no
   return <foreignObject x={edge.labelX - room / 2} y={edge.labelY - 14} width={room} height="16" class="labbox"><div class={`lab ${edge.state}`} title={edge.label}><span>{edge.label}</span></div></foreignObject>;
 }
 
-/** kindIcons are the shapes of what a blueprint has, which has no states. */
+/** kindIcons are the shapes of the parts of a blueprint, which have no states. */
 const kindIcons: Record<string, string> = { import: "in", target: "target", installation: "tree", template: "box", export: "out" };
 
 function NodeBox({ node, plain, selected, focusable, onSelect, onFocus }: {

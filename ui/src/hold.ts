@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Who reads a list: whose pointer or focus is in it, or who has scrolled into it. Its rows then stay where they are.
+// Whether a list is being read: the pointer or focus is in it, or it is scrolled. Its rows then stay in place.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
-/** useReading says whether somebody reads what is in a box, which is null until it is drawn. */
+/** useReading reports whether the content of a box is being read; the box is null until it is drawn. */
 export function useReading(element: HTMLElement | null): boolean {
   const [reading, set] = useState(false);
   useLayoutEffect(() => {
@@ -15,7 +15,7 @@ export function useReading(element: HTMLElement | null): boolean {
       is.below = element.getBoundingClientRect().top < 0;
       tell();
     };
-    // A finger that is lifted leaves at once, though its owner reads on; it counts until another part of the page is touched.
+    // A lifted finger leaves at once, though the user reads on; it counts until another part of the page is touched.
     const enter = () => { is.over = true; tell(); };
     const leave = (event: PointerEvent) => { if (event.pointerType !== "touch") { is.over = false; tell(); } };
     const elsewhere = (event: PointerEvent) => { if (!element.contains(event.target as Element)) { is.over = false; tell(); } };
@@ -40,7 +40,7 @@ export function useReading(element: HTMLElement | null): boolean {
   return reading;
 }
 
-/** useBasis is what a list is made of: the latest, or what it was when somebody began to read. The function takes the latest over. */
+/** useBasis returns the basis of a list: the latest, or what it was when reading started. The function switches to the latest. */
 export function useBasis<T>(latest: T, reading: boolean): [T, () => void] {
   const basis = useRef(latest);
   const [, draw] = useState(0);

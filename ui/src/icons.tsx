@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// All icons are on a grid of 16, with a stroke of 1.5, and live once in the page; <Icon> points at them.
+// All icons are on a grid of 16, with a stroke of 1.5, and are in the page once; <Icon> refers to them.
 import type { ComponentChildren } from "preact";
 
 const ring = <circle cx="8" cy="8" r="6.25" class="ln" />;
@@ -69,7 +69,7 @@ const symbols: Record<string, ComponentChildren> = {
   bolt: line("M9 1.500 3.500 9H8l-1 5.500L12.500 7H8z"),
 };
 
-/** Sprite holds the icons. It is drawn once. */
+/** Sprite contains the icons. It is drawn once. */
 export function Sprite() {
   return (
     <svg class="sprite" aria-hidden="true">
@@ -78,12 +78,12 @@ export function Sprite() {
   );
 }
 
-/** Icon is decoration: what it says stands beside it in words. */
+/** Icon is decoration: words beside it say the same. */
 export function Icon({ name, class: classes = "" }: { name: string; class?: string }) {
   return <svg class={`i ${classes}`} aria-hidden="true" focusable="false"><use href={`#i-${name}`} /></svg>;
 }
 
-/** Mark is the sign of the project. */
+/** Mark is the logo of the project. */
 export function Mark() {
   return (
     <svg class="mark" viewBox="0 0 24 24" aria-hidden="true" focusable="false">

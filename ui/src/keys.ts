@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The keys of the design's section 8, as a machine that knows nothing of the browser.
+// The keys in section 8 of the design, as a state machine that is independent of the browser.
 
 export type Command =
   | "palette" | "help" | "filter" | "escape" | "go-overview" | "go-installations" | "go-pipelines" | "go-targets"
@@ -20,7 +20,7 @@ const afterG: Record<string, Command> = { o: "go-overview", i: "go-installations
 /** patience is how long g waits for a second key, in milliseconds. */
 const patience = 1200;
 
-/** Keyboard turns presses into commands. Single keys can be switched off; then only Ctrl K and Escape do something. */
+/** Keyboard turns key presses into commands. Single keys can be disabled; then only Ctrl K and Escape work. */
 export class Keyboard {
   singles = true;
   private g = -Infinity;
@@ -36,17 +36,17 @@ export class Keyboard {
   }
 }
 
-/** keyTable is what the list of keys shows. */
+/** keyTable is the content of the list of keys. */
 export const keyTable: [string, string][] = [
   ["Ctrl K", "search, commands"], ["?", "this list"], ["/", "filter of this page"], ["Esc", "close what floats, then clear the filter"],
   ["g o", "overview"], ["g i", "installations"], ["g p", "pipelines"], ["g t", "targets"],
-  ["n", "next thing that needs somebody"], ["p", "previous one"], ["↑ ↓", "rows"], ["← →", "fold, unfold; in the graph along values"],
+  ["n", "next thing that needs attention"], ["p", "previous one"], ["↑ ↓", "rows"], ["← →", "fold, unfold; in the graph along values"],
   ["Enter", "open"], ["Space", "drawer of the row or node"], ["w", "why"], ["v", "values"], ["c", "copy the command"],
   ["y", "copy a link with the whole view"], ["r", "reconcile, with a question"], ["a", "go to the preview of the approval"],
   ["1 to 4", "tabs of the drawer"], ["G", "group by name, namespace, state, nothing"], ["+ − 0", "in the graph: larger, smaller, all of it"],
 ];
 
-/** moveIn is the next place in a list of rows for a key, or undefined if the key does not move. */
+/** moveIn returns the next place in a list of rows for a key, or undefined if the key does not move. */
 export function moveIn(key: string, at: number, length: number, page: number): number | undefined {
   if (length === 0) return undefined;
   const last = length - 1;

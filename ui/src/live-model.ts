@@ -1,41 +1,41 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What a deploy item has in its target cluster now. All of it is pure.
+// The live objects of a deploy item in its target cluster. All of it is pure.
 import type { Asked } from "./asked";
 import type { Live, LiveObject, LiveYAML, Row, Tone } from "./documents";
 import { count, number } from "./format";
 import { gravest } from "./tone";
 
-/** stampOf changes with what is known of a deploy item: its live objects are then asked for again. */
+/** stampOf changes with the known state of a deploy item: its live objects are then requested again. */
 export function stampOf(row: Row): string {
   return JSON.stringify([row.status.tone, row.status.word, row.status.since, row.status.message, row.objects]);
 }
 
-/** worst is the gravest tone of an object and of all that is below it. */
+/** worst returns the most severe tone of an object and of everything below it. */
 export function worst(object: LiveObject): Tone {
   return gravest([object.status.tone, ...object.below.map(worst)]);
 }
 
-/** opensAtFirst says whether an object shows what is below it before anybody has asked: if something there is not done. */
+/** opensAtFirst reports whether an object is unfolded at first: if something below it is not done. */
 export function opensAtFirst(object: LiveObject): boolean {
   return object.below.some((each) => worst(each) !== "done");
 }
 
-/** canOpen says whether an object can be shown as YAML: one that is there, and that the server names. */
+/** canOpen reports whether an object can be shown as YAML: if it exists, and the server names it. */
 export function canOpen(object: LiveObject): boolean {
   return Boolean(object.apiVersion) && object.name !== "?" && object.status.word !== "Gone";
 }
 
 export type Side = "live" | "rendered";
 
-/** sidesOf are the texts of an object to be shown side by side, or one at a time: what is there first. */
+/** sidesOf returns the texts of an object to show side by side, or one at a time, the live one first. */
 export function sidesOf(answer: LiveYAML): { side: Side; title: string; text: string }[] {
   const live = { side: "live" as const, title: "In the target now", text: answer.live };
   return answer.rendered ? [live, { side: "rendered" as const, title: "As it was rendered", text: answer.rendered }] : [live];
 }
 
-/** isOver says whether what was known of an object is not worth showing any more: it is gone, or nobody may see it. */
+/** isOver reports whether the known state of an object is no longer worth showing: it is gone, or may not be read. */
 export function isOver(asked: Asked<LiveYAML> | undefined): boolean {
   return asked?.refused !== undefined && [403, 404, 422].includes(asked.refused.status);
 }
@@ -44,7 +44,7 @@ function all(objects: LiveObject[]): LiveObject[] {
   return objects.flatMap((object) => [object, ...all(object.below)]);
 }
 
-/** liveWords counts: "3 objects, 4 pods, 2 not ready". Pods are counted by themselves: they are what is looked for. */
+/** liveWords counts: "3 objects, 4 pods, 2 not ready". Pods are counted separately, because users look for them. */
 export function liveWords(objects: LiveObject[]): string {
   const every = all(objects);
   const pods = every.filter((object) => object.kind === "Pod").length;
@@ -55,7 +55,7 @@ export function liveWords(objects: LiveObject[]): string {
   return words.join(", ");
 }
 
-/** below says what a folded object hides: "3 pods" or "2 objects". */
+/** belowWords describes what a folded object hides: "3 pods" or "2 objects". */
 export function belowWords(object: LiveObject): string {
   const every = all(object.below);
   return every.every((each) => each.kind === "Pod") ? count(every.length, "pod") : count(every.length, "object");
@@ -63,12 +63,12 @@ export function belowWords(object: LiveObject): string {
 
 export const liveKind = "live";
 
-/** isLiveRow says whether a row of the table stands for an object in a target. */
+/** isLiveRow reports whether a row of the table stands for an object in a target. */
 export function isLiveRow(row: Row): boolean {
   return row.type === liveKind;
 }
 
-/** liveRows are rows for the table, below that of the deploy item: objects, or a sentence where there are none to show. */
+/** liveRows returns rows for the table, below that of the deploy item: objects, or a sentence where there are none to show. */
 export function liveRows(item: Row, asked: Asked<Live> | undefined): Row[] {
   const answer = asked?.answer;
   const rows: Row[] = [];
@@ -94,7 +94,7 @@ function liveRow(item: Row, above: Row, at: number, object: LiveObject): Row {
   };
 }
 
-/** withLive puts the live objects of the deploy items that are unfolded below them. */
+/** withLive inserts the live objects of unfolded deploy items below them. */
 export function withLive(rows: Row[], open: ReadonlySet<string>, live: ReadonlyMap<string, Asked<Live>>): Row[] {
   return rows.flatMap((row) => (row.ref.kind === "DeployItem" && open.has(row.id) ? [row, ...liveRows(row, live.get(row.id))] : [row]));
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// One stream of server-sent events per page. What was there stays while the stream is away, and the page says since when.
+// One stream of server-sent events per page. The last document stays while the stream is down, and the page says since when.
 import type { Problem } from "./documents";
 
 export type Phase = "opening" | "live" | "catching-up" | "lost" | "paused";
@@ -9,9 +9,9 @@ export type Phase = "opening" | "live" | "catching-up" | "lost" | "paused";
 export interface LiveState<T> {
   phase: Phase;
   doc?: T;
-  /** at is when the document came, by this machine's clock. */
+  /** at is when the document arrived, by this machine's clock. */
   at?: number;
-  /** since is when the stream was lost, retryAt when the next try is. */
+  /** since is when the stream was lost, retryAt when the next attempt is. */
   since?: number;
   retryAt?: number;
   problem?: Problem;
@@ -26,7 +26,7 @@ export type LiveEvent<T> =
   | { type: "retry" }
   | { type: "pause" };
 
-/** next is what becomes of the state of a stream by an event. A change without a document does nothing: a snapshot has to come first. */
+/** next returns the next state of a stream after an event. A change without a document does nothing: a snapshot must come first. */
 export function next<T>(state: LiveState<T>, event: LiveEvent<T>): LiveState<T> {
   switch (event.type) {
     case "snapshot":
@@ -50,19 +50,19 @@ function live<T>(state: LiveState<T>): LiveState<T> {
   return { doc: state.doc, at: state.at, problem: state.problem, phase: state.doc === undefined ? "opening" : "live" };
 }
 
-/** backoff is how long to wait before a try, in milliseconds: from 1 s to 30 s, and never twice the same for two pages. */
+/** backoff returns how long to wait before an attempt, in milliseconds: from 1 s to 30 s, with jitter so that pages differ. */
 export function backoff(attempt: number, random: number): number {
   return Math.round(Math.min(30_000, 1000 * 2 ** Math.min(attempt, 10)) * (0.75 + random / 2));
 }
 
-/** silence is how long a stream may say nothing before it is taken for dead: beats come every 15 s. */
+/** silence is how long a stream may be silent before it counts as dead: heartbeats come every 15 s. */
 const silence = 40_000;
 
 export interface Stream<T> { state: LiveState<T>; subscribe(listener: () => void): () => void; retry(): void; close(): void }
 
 /**
- * open starts a stream. It is closed while the tab is hidden, and opened again when it is seen; a lost one is tried again, slower each time.
- * onLost is asked before each try and may end the stream by returning false, when the session is over.
+ * open starts a stream. It is closed while the tab is hidden, and reopened when the tab is visible; a lost one is retried with
+ * backoff. onLost is called before each attempt and may end the stream by returning false, when the session has expired.
  */
 export function open<T>(address: string, first: LiveState<T>, change: (doc: T, data: unknown) => T, onLost: () => Promise<boolean>): Stream<T> {
   let state = first;
@@ -101,7 +101,7 @@ export function open<T>(address: string, first: LiveState<T>, change: (doc: T, d
   const start = () => {
     stop();
     tell({ type: "retry" });
-    // A new EventSource does not tell what the one before has heard last.
+    // A new EventSource does not send the last event ID of the previous one.
     const stream = new EventSource(last ? `${address}?after=${encodeURIComponent(last)}` : address);
     source = stream;
     watch = window.setTimeout(lose, silence);

@@ -6,7 +6,7 @@ import type { InstallationRow, Overview, OverviewChange, Tone } from "./document
 import { key } from "./refs";
 import { grave, gravest } from "./tone";
 
-/** applyChange makes the next overview of one and a change. Rows that have not changed stay the same objects. */
+/** applyChange applies a change to an overview. Unchanged rows stay the same objects. */
 export function applyChange(before: Overview, change: OverviewChange): Overview {
   return {
     ...before, now: change.now, verdict: change.verdict, needs: change.needs, soon: change.soon, hidden: change.hidden,
@@ -26,12 +26,12 @@ function merge<T extends { ref: { kind: string; namespace: string; name: string 
 export const filters = ["all", "failing", "running", "succeeded", "other"] as const;
 export type Filter = (typeof filters)[number];
 
-/** toneOf is how an installation is doing with what is below it: it fails as soon as something in it has failed. */
+/** toneOf returns the state of an installation including everything below it: it fails as soon as something in it has failed. */
 export function toneOf(row: InstallationRow): Tone {
   return row.progress.failed > 0 && row.status.tone !== "going-failed" ? "failed" : row.status.tone;
 }
 
-/** filterOf says under which filter a state is counted. */
+/** filterOf returns the filter under which a state is counted. */
 export function filterOf(tone: Tone): Filter {
   if (tone === "failed" || tone === "going-failed") return "failing";
   if (tone === "works") return "running";
@@ -39,14 +39,14 @@ export function filterOf(tone: Tone): Filter {
   return "other";
 }
 
-/** counts has the number of rows for each filter. */
+/** counts returns the number of rows for each filter. */
 export function counts(rows: InstallationRow[]): Record<Filter, number> {
   const of: Record<Filter, number> = { all: rows.length, failing: 0, running: 0, succeeded: 0, other: 0 };
   for (const row of rows) of[filterOf(toneOf(row))]++;
   return of;
 }
 
-/** withWords keeps the rows in which every word of the text occurs, whatever its case. */
+/** withWords keeps the rows in which every word of the text occurs, ignoring case. */
 export function withWords<T>(rows: T[], text: string, hay: (row: T) => (string | undefined)[]): T[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return rows;
@@ -56,7 +56,7 @@ export function withWords<T>(rows: T[], text: string, hay: (row: T) => (string |
   });
 }
 
-/** search looks into names, states, versions and what an installation waits for. */
+/** search searches names, states, versions and what an installation waits for. */
 export function search(rows: InstallationRow[], text: string): InstallationRow[] {
   return withWords(rows, text, (row) => [row.ref.name, row.ref.namespace, row.component, row.version, row.status.word, row.waitsFor]);
 }
@@ -66,7 +66,7 @@ export type Grouping = (typeof groupings)[number];
 
 export interface Group { id: string; title: string; tone: Tone; rows: InstallationRow[] }
 
-/** groupRows puts rows into groups, the gravest first, then by name. */
+/** groupRows groups rows, the most severe first, then by name. */
 export function groupRows(rows: InstallationRow[], by: Grouping): Group[] {
   const groups = new Map<string, Group>();
   for (const row of rows) {
@@ -99,12 +99,12 @@ export type Line =
 /** quietAtMost is how many succeeded rows an open group shows before it folds them into "10 more, all succeeded". */
 const quietAtMost = 3;
 
-/** isOpen says whether a group is unfolded: as somebody has set it, else if something failed in it. */
+/** isOpen reports whether a group is unfolded: as the user has set it, else if something in it failed. */
 export function isOpen(group: Group, set: ReadonlyMap<string, boolean>): boolean {
   return set.get(group.id) ?? grave(group.tone) <= grave("going-failed");
 }
 
-/** lines are the rows of the list on the screen, in order. A group of one is its row. */
+/** lines returns the rows of the list on the screen, in order. A group of one is shown as its row. */
 export function lines(groups: Group[], set: ReadonlyMap<string, boolean>): Line[] {
   const all: Line[] = [];
   for (const group of groups) {
@@ -130,7 +130,7 @@ function inside(group: Group, everything: boolean): Line[] {
   return rows;
 }
 
-/** groupWords says what is the matter in a group: "1 failing", "2 running", or the word that all share. */
+/** groupWords returns the state of a group: "1 failing", "2 running", or the word that all share. */
 export function groupWords(group: Group): string {
   const by = (wanted: Filter) => group.rows.filter((row) => filterOf(toneOf(row)) === wanted).length;
   const failing = by("failing");

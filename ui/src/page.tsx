@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What every page with a stream has: its document, the banner while it is not live, and what is read out when it changes.
+// The common parts of pages with a stream: the document, the banner while it is not live, and the announcement of changes.
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { NextTry } from "./actions";
@@ -22,7 +22,7 @@ function keep(address: string, doc: unknown): void {
   if (kept.size > 8 && oldest !== undefined) kept.delete(oldest);
 }
 
-/** sessionHolds asks who is logged in, and leads to the login if nobody is. */
+/** sessionHolds checks who is logged in, and redirects to the login if nobody is. */
 export async function sessionHolds(): Promise<boolean> {
   try {
     me.set(await api.me());
@@ -36,7 +36,7 @@ export async function sessionHolds(): Promise<boolean> {
 
 const noChange = <T,>(doc: T) => doc;
 
-/** useLive has the document of a stream as long as the component is there. */
+/** useLive provides the document of a stream as long as the component is mounted. */
 export function useLive<T extends { now: string; verdict: string }>(address: string, change: (doc: T, data: unknown) => T = noChange):
   { state: LiveState<T>; retry: () => void } {
   const [held, set] = useState<{ address: string; state: LiveState<T>; stream?: Stream<T> }>(() => ({ address, state: begin<T>(address) }));
@@ -70,7 +70,7 @@ function begin<T>(address: string): LiveState<T> {
   return doc === undefined ? { phase: "opening" } : { phase: "catching-up", doc };
 }
 
-/** Body is the main part of a page: banners, then what it shows once its document is there. */
+/** Body is the main part of a page: banners, then its content once its document has arrived. */
 export function Body<T>({ live, title, children }: { live: { state: LiveState<T>; retry: () => void }; title: string; children: (doc: T) => ComponentChildren }) {
   const { state, retry } = live;
   useEffect(() => {
@@ -95,7 +95,7 @@ function StateOf({ at }: { at: number }) {
   return <>You see the state of {useTicking(() => age((Date.now() - at) / 1000))} ago.</>;
 }
 
-/** Verdict is the one sentence of a page. */
+/** Verdict is the one-sentence summary of a page. */
 export function Verdict({ text, eyebrow, children, actions }: { text: string; eyebrow?: ComponentChildren; children?: ComponentChildren; actions?: ComponentChildren }) {
   return (
     <div class="headrow">

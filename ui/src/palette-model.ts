@@ -3,7 +3,10 @@
 
 export interface Entry { id: string; text: string; detail: string; icon: string; tone: string }
 
-/** find ranks entries for a text: names that begin with it, then words that do, then any that have it. All words must occur. */
+/**
+ * find ranks entries for a text: first names that begin with it, then those with a word that does, then any that contain it. All
+ * words must occur.
+ */
 export function find<T extends Entry>(entries: T[], text: string, most = 40): T[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return entries.slice(0, most);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Small components that all pages use. Text from the cluster goes in as text, and is cut by the style sheet only.
+// Small components that all pages use. Text from the cluster is inserted as text, and only the style sheet truncates it.
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
@@ -20,24 +20,24 @@ export function StatusIcon({ status, large }: { status: Pick<Status, "tone" | "w
   return <Icon name={shape(status)} class={`s-${colour(status.tone)}${large ? " lg" : ""}`} />;
 }
 
-/** State is shape and word in a row; what is healthy is quiet. */
+/** State shows shape and word in a row; a healthy state is inconspicuous. */
 export function State({ status, word }: { status: Pick<Status, "tone" | "word">; word?: string }) {
   return <span class={`st s-${colour(status.tone)}`}><StatusIcon status={status} /><span class="cutoff" title={word ?? status.word}>{word ?? status.word}</span></span>;
 }
 
-/** Pill is shape and word in a box, which is tinted for what is not done. */
+/** Pill shows shape and word in a box, which is tinted unless the state is done. */
 export function Pill({ status, word }: { status: Pick<Status, "tone" | "word">; word?: string }) {
   return <span class={`pill ${colour(status.tone)}`}><StatusIcon status={status} /><span class="cutoff">{word ?? status.word}</span></span>;
 }
 
-/** Age is how long ago something was. It counts on, and tells the whole time on hover. */
+/** Age shows how long ago something was. It is updated, and shows the full time on hover. */
 export function Age({ since, before = "", after = "" }: { since: string | undefined; before?: string; after?: string }) {
   const text = useTicking(() => (since ? age(secondsBetween(since, serverNow())) : ""));
   if (!since) return null;
   return <time class="num" dateTime={since} title={absolute(since)}>{before}{text}{after}</time>;
 }
 
-/** Left is how long it takes until a time. */
+/** Left shows how long it is until a time. */
 export function Left({ until }: { until: string }) {
   const text = useTicking(() => {
     const seconds = secondsBetween(serverNow(), until);
@@ -64,7 +64,7 @@ export function Revision({ of, icon, kind = "", spot }: { of: string; icon?: str
   return <span class={`rev ${kind}`} title={of} data-spot={spot}>{icon && <Icon name={icon} />}<span class="cutoff">{shortRevision(of)}</span></span>;
 }
 
-/** copyText copies, and says so. */
+/** copyText copies, and confirms that. */
 export async function copyText(text: string, what = "Copied"): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -85,7 +85,7 @@ export async function copyText(text: string, what = "Copied"): Promise<boolean> 
   return true;
 }
 
-/** CopyButton shows a check for a moment once it has copied. */
+/** CopyButton shows a check mark for a moment after copying. */
 export function CopyButton({ text, label, quiet }: { text: string; label: string; quiet?: boolean }) {
   const [copied, set] = useState(false);
   const timer = useRef<number | undefined>(undefined);
@@ -99,14 +99,14 @@ export function CopyButton({ text, label, quiet }: { text: string; label: string
   return <button type="button" class="copy" aria-label={label} title={quiet ? label : text} onClick={copy}><Icon name={copied ? "check" : "copy"} class={copied ? "s-done" : ""} /></button>;
 }
 
-/** CommandLine is a command, ready to be copied. */
+/** CommandLine is a command with a copy button. */
 export function CommandLine({ text }: { text: string }) {
   return (
     <div class="cmd"><span class="p" aria-hidden="true">$</span><code title={text}>{text}</code><CopyButton text={text} label={`Copy command: ${text}`} /></div>
   );
 }
 
-/** RefLink leads to the page of an object, if it has one. */
+/** RefLink links to the page of an object, if it has one. */
 export function RefLink({ to, children }: { to: Ref; children?: ComponentChildren }) {
   const address = pageOf(to);
   const text = children ?? to.name;
@@ -125,7 +125,7 @@ export function Panel({ title, id, count, head, class: classes = "", children }:
   );
 }
 
-/** Empty says what would be here, and what puts it there. */
+/** Empty says what would be here, and how to get it. */
 export function Empty({ icon, title, text, command, children, tone = "faint" }: {
   icon: string; title: string; text?: string; command?: string; children?: ComponentChildren; tone?: string;
 }) {
@@ -134,7 +134,7 @@ export function Empty({ icon, title, text, command, children, tone = "faint" }: 
   );
 }
 
-/** Loading shows nothing for 300 ms, then bars of the height of what comes. */
+/** Loading shows nothing for 300 ms, then placeholders of the height of the content. */
 export function Loading({ rows = 6 }: { rows?: number }) {
   const [late, set] = useState(false);
   useEffect(() => {
@@ -148,12 +148,12 @@ export function Loading({ rows = 6 }: { rows?: number }) {
   );
 }
 
-/** Banner stands above the verdict when something is wrong with what the page shows. */
+/** Banner is above the verdict when something is wrong with the content of the page. */
 export function Banner({ tone, icon, children, action }: { tone: "waiting" | "failed" | "idle"; icon: string; children: ComponentChildren; action?: ComponentChildren }) {
   return <div class={`banner ${tone}`} role={tone === "failed" ? "alert" : "status"}><Icon name={icon} class={`s-${tone}`} /><span class="grow">{children}</span>{action}</div>;
 }
 
-/** Segments is a row of choices of which one holds. */
+/** Segments is a row of choices, one of which is selected. */
 export function Segments<T extends string>({ label, value, options, onChange }: {
   label: string; value: T; options: { value: T; text: string; icon?: string; tone?: string; count?: string }[]; onChange: (value: T) => void;
 }) {
@@ -186,7 +186,7 @@ export function LongText({ text, limit = 400 }: { text: string; limit?: number }
   return <>{text.slice(0, limit)}… <button type="button" class="linkish" onClick={() => set(true)}>show all</button></>;
 }
 
-/** Hidden names what the reader may not see, each with the missing right. */
+/** Hidden names what the user may not see, each with the missing right. */
 export function Hidden({ notes }: { notes: string[] }) {
   if (notes.length === 0) return null;
   return (
@@ -196,7 +196,7 @@ export function Hidden({ notes }: { notes: string[] }) {
   );
 }
 
-/** useMedia says whether a media query holds. */
+/** useMedia reports whether a media query matches. */
 export function useMedia(query: string): boolean {
   const [holds, set] = useState(() => window.matchMedia(query).matches);
   useEffect(() => {
@@ -209,7 +209,7 @@ export function useMedia(query: string): boolean {
   return holds;
 }
 
-/** useBook asks for one thing as long as it is wanted, and again when its stamp changes or somebody asks for it. */
+/** useBook requests one answer as long as it is wanted, and again when its stamp changes or the user requests it. */
 export function useBook<T>(ask: () => Promise<T>, stamp: string, wanted = true): [Asked<T> | undefined, () => void] {
   const held = useRef(ask);
   held.current = ask;
@@ -221,7 +221,7 @@ export function useBook<T>(ask: () => Promise<T>, stamp: string, wanted = true):
   return [asked, () => book.again("")];
 }
 
-/** AgainButton asks anew, and says how old the answer is. */
+/** AgainButton repeats the request, and shows the age of the answer. */
 export function AgainButton({ busy, at, label, onClick }: { busy: boolean; at: number | undefined; label: string; onClick: () => void }) {
   return (
     <span class="again">{at !== undefined && <Since at={at} />}
@@ -233,7 +233,7 @@ function Since({ at }: { at: number }) {
   return <small class="faint num">{useTicking(() => age((Date.now() - at) / 1000))} ago</small>;
 }
 
-/** RefusedBox has the server's words, and the command that shows the missing right. */
+/** RefusedBox shows the server's message, and the command that shows the missing right. */
 export function RefusedBox({ refused, what }: { refused: Refusal; what: string }) {
   return (
     <div class="refused" role="alert"><p><Icon name={refused.status === 403 ? "lock" : "failed"} class={refused.status === 403 ? "s-waiting" : "s-failed"} /><span class="any"><b>{what}</b> {refused.message}</span></p>

@@ -1,20 +1,20 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Jobs that have ended. All of it is pure.
+// Finished jobs. All of it is pure.
 import type { PastJob } from "./documents";
 import { duration, secondsBetween } from "./format";
 
 export interface PastLine { job: PastJob; seconds?: number; share: number }
 
-/** pastLines has how long each job took, and its share of the longest in percent, which is at least a sliver. */
+/** pastLines returns how long each job took, and its share of the longest in percent, with a visible minimum. */
 export function pastLines(jobs: PastJob[]): PastLine[] {
   const lasted = jobs.map((job) => (job.start && job.end ? Math.max(0, secondsBetween(job.start, job.end)) : undefined));
   const longest = Math.max(1, ...lasted.map((seconds) => seconds ?? 0));
   return jobs.map((job, i) => ({ job, ...(lasted[i] === undefined ? {} : { seconds: lasted[i] }), share: lasted[i] === undefined ? 0 : Math.max(1, (lasted[i] / longest) * 100) }));
 }
 
-/** pastWords sums up: "4 of 5 succeeded, half took up to 9 min 12 s". */
+/** pastWords returns a summary: "4 of 5 succeeded, half took up to 9 min 12 s". */
 export function pastWords(jobs: PastJob[]): string {
   if (jobs.length === 0) return "";
   const good = jobs.filter((job) => job.status.tone === "done").length;

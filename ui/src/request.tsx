@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A pull request and its checks, wherever a page tells of one.
+// A pull request and its checks, on any page.
 import type { Request, RequestChecks } from "./documents";
 import { absolute } from "./format";
 import { checksWords, requestWords, safeAddress } from "./gate-model";
 import { Icon } from "./icons";
 
-/** RequestLink leads to a pull request at its Git server, and says how it and its checks are doing. */
+/** RequestLink links to a pull request at its Git server, and shows its state and that of its checks. */
 export function RequestLink({ request, brief }: { request: Request; brief?: boolean }) {
   const { name, state } = requestWords(request);
   const address = request.url ? safeAddress(request.url) : undefined;
@@ -23,7 +23,7 @@ export function RequestLink({ request, brief }: { request: Request; brief?: bool
   );
 }
 
-/** Checks says by a shape and in words how checks are doing, and leads to the page about them, or else to that of the pull request. */
+/** Checks shows the state of checks as a shape and in words, and links to the page about them, or else to the pull request. */
 function Checks({ checks, fallback }: { checks: RequestChecks; fallback: string | undefined }) {
   const { icon, tone, text } = checksWords(checks);
   const address = (checks.url ? safeAddress(checks.url) : undefined) ?? fallback;

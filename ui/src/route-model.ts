@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Which page an address leads to. All of it is pure.
+// Routing of addresses to pages. All of it is pure.
 
 export type Route =
   | { page: "overview" } | { page: "installations" } | { page: "pipelines" } | { page: "targets" } | { page: "blueprints" }
@@ -13,7 +13,7 @@ const objects: Record<string, "installation" | "pipeline" | "blueprint"> = {
   installations: "installation", pipelines: "pipeline", blueprints: "blueprint",
 };
 
-/** parse makes a route of a path. */
+/** parse returns the route of a path. */
 export function parse(path: string): Route {
   const parts = path.split("/").filter(Boolean).map(decode);
   const [first, namespace, name] = parts;
@@ -33,7 +33,7 @@ function decode(part: string): string {
   }
 }
 
-/** nextPage lets only pages of this server through. */
+/** nextPage permits only pages of this server. */
 export function nextPage(wanted: string): string {
   return /^\/(?![/\\])/.test(wanted) && !wanted.startsWith("/login") ? wanted : "/";
 }

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Addresses of pages. What a page shows of itself (filter, selection, tab) is in the query, so that a link shows the same.
+// Addresses of pages. The state of a page (filter, selection, tab) is in the query, so that a link shows the same.
 import { useCallback } from "preact/hooks";
 export { parse, type Route } from "./route-model";
 import { Store, useStore } from "./store";
 
 export const place = new Store({ path: "/", query: "" });
 
-/** look takes over the address of the window. */
+/** look reads the address of the window. */
 export function look(): void {
   const { pathname, search } = window.location;
   if (place.value.path !== pathname || place.value.query !== search) place.set({ path: pathname, query: search });
@@ -21,7 +21,7 @@ export function go(address: string): void {
   window.scrollTo(0, 0);
 }
 
-/** follow turns a click on a link of these pages into go, unless it is meant for another tab. */
+/** follow handles a click on a link to these pages with go, unless it is meant for another tab. */
 export function follow(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   const link = (event.target as Element | null)?.closest?.("a[href]") as HTMLAnchorElement | null;
@@ -42,7 +42,7 @@ export function setQuery(name: string, value: string): void {
   look();
 }
 
-/** useQuery is a part of the query, and a function that changes it. The fallback is not written. */
+/** useQuery returns a part of the query, and a function that changes it. The fallback is not written. */
 export function useQuery(name: string, fallback = ""): [string, (value: string) => void] {
   const value = useStore(place, (at) => new URLSearchParams(at.query).get(name) ?? fallback);
   const set = useCallback((to: string) => setQuery(name, to === fallback ? "" : to), [name, fallback]);

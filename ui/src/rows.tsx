@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A list of rows of one height of which only those on the screen are drawn, so that ten thousand cost no more than fifty. The page scrolls,
-// not the list. One row has the focus; arrow keys move it.
+// A list of rows of equal height of which only those on the screen are drawn, so that ten thousand cost no more than fifty. The page
+// scrolls, not the list. One row has the focus; arrow keys move it.
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { moveIn } from "./keys";
@@ -15,12 +15,12 @@ export interface RowsProps<T> {
   label: string;
   columns: string;
   head?: ComponentChildren;
-  /** attributes are added to the element of a row: role row is there already. */
+  /** attributes are added to the element of a row, which already has the role row. */
   attributes: (item: T) => Record<string, string | number | boolean | undefined>;
   draw: (item: T) => ComponentChildren;
   onKey?: (event: KeyboardEvent, item: T) => void;
   onOpen?: (item: T, event: Event) => void;
-  /** stamp tells of changes of an item: a row whose stamp changes gets a tint that fades. */
+  /** stamp changes with an item: a row whose stamp changes gets a tint that fades. */
   stamp?: (item: T) => unknown;
 }
 
@@ -50,7 +50,7 @@ export function Rows<T>(props: RowsProps<T>) {
   }, [items.length, height]);
   const found = active === undefined ? -1 : items.findIndex((item) => id(item) === active);
   const at = found < 0 ? Math.min(range.from < 8 ? 0 : range.from + 8, items.length - 1) : found;
-  // Not useEffect: one that is still due from before the key was pressed would take the wish for its own, and focus the old row.
+  // Not useEffect: one that is still pending from before the key press would handle the request, and focus the old row.
   useLayoutEffect(() => {
     if (!wantsFocus.current) return;
     wantsFocus.current = false;
@@ -115,7 +115,7 @@ export function Cell({ class: classes, children, title }: { class: string; child
   return <div role="gridcell" class={`cell ${classes}`} title={title}>{children}</div>;
 }
 
-/** HeadCell is the name of a column. */
+/** HeadCell is the header of a column. */
 export function HeadCell({ class: classes, children }: { class: string; children?: ComponentChildren }) {
   return <div role="columnheader" class={`cell ${classes}`}>{children}</div>;
 }

@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A box that scrolls sideways if what it holds is too wide: its edges fade where there is more, and arrow keys move it once it has the focus.
+// A box that scrolls sideways if its content is too wide: its edges fade where there is more, and arrow keys scroll it while it has the
+// focus.
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 interface Edges { start: boolean; end: boolean }
 
-/** Scroller begins at the first element with data-needy, which is where somebody has to look. */
+/** Scroller starts at the first element with data-needy, which needs attention. */
 export function Scroller({ label, class: classes, children }: { label: string; class: string; children: ComponentChildren }) {
   const box = useRef<HTMLDivElement>(null);
   const touched = useRef(false);

@@ -33,7 +33,7 @@ function Count({ entry }: { entry: Entry }) {
   return <span class={`n${entry.hot ? " hot" : ""}`}>{entry.count > 9999 ? `${Math.floor(entry.count / 1000)}k` : number(entry.count)}{entry.hot && <span class="sr"> need you</span>}</span>;
 }
 
-/** LiveDot says whether what the page shows is live. */
+/** LiveDot shows whether the content of the page is live. */
 export function LiveDot() {
   const at = useStore(dot);
   const word = at.phase === "live" ? "Live" : at.phase === "lost" ? `Not live since ${clock(at.since ?? Date.now())}` : at.phase === "paused" ? "Paused" : "Catching up";
@@ -115,7 +115,7 @@ function TopBar({ route, onFind }: { route: Route; onFind: () => void }) {
   );
 }
 
-/** LiveDotSmall stands in the top bar where there is no room for the side bar's. */
+/** LiveDotSmall is in the top bar where there is no room for the side bar's. */
 function LiveDotSmall() {
   const at = useStore(dot);
   return <span class={`live small ${at.phase}`} aria-hidden="true" title={at.phase === "live" ? "Live" : "Not live"} />;

@@ -3,7 +3,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 
-/** Store is a value that components look at. */
+/** Store is a value that components observe. */
 export class Store<T> {
   private listeners = new Set<() => void>();
   constructor(private current: T) {}
@@ -21,7 +21,7 @@ export class Store<T> {
   }
 }
 
-/** useStore draws a component anew when what it takes from a store changes. */
+/** useStore redraws a component when what it picks from a store changes. */
 export function useStore<T, U = T>(store: Store<T>, pick: (value: T) => U = (value) => value as unknown as U): U {
   const [, draw] = useState<U>(() => pick(store.value));
   useEffect(() => {

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Fingers do not hover: what stands in a title is shown by a tap, unless the tap is for something else.
+// Touch screens have no hover: a tap shows the title of an element, unless the tap has another effect.
 import { toast } from "./state";
 
-/** tell shows the title of what a finger has touched. */
+/** tell shows the title of the touched element. */
 export function tell(event: MouseEvent): void {
   if ((event as PointerEvent).pointerType !== "touch" || event.defaultPrevented) return;
   const titled = (event.target as Element | null)?.closest?.("[title]");

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// How a state is shown: by a shape, a word and a colour, in this order.
+// The display of a state: as a shape, a word and a colour, in this order.
 import type { Status, Tone } from "./documents";
 
 export type Colour = "failed" | "you" | "waiting" | "running" | "done" | "idle";
@@ -16,12 +16,12 @@ const shapes: Record<Tone, string> = {
   waits: "waiting", person: "you", stopped: "held", unknown: "unknown",
 };
 
-/** colour is the name of the tokens of a tone. A tone that is not known looks like one of which nothing is known. */
+/** colour returns the name of the tokens of a tone. An unknown tone looks like an unknown state. */
 export function colour(tone: Tone): Colour {
   return colours[tone] ?? "idle";
 }
 
-/** shape is the name of the icon of a state: a pie fills while work goes on. */
+/** shape returns the name of the icon of a state: a pie fills while work is in progress. */
 export function shape(status: Pick<Status, "tone" | "word">): string {
   if (status.tone === "works") {
     if (status.word === "Init" || status.word === "CleanupOrphaned") return "init";
@@ -34,20 +34,20 @@ export function shape(status: Pick<Status, "tone" | "word">): string {
 
 const gravity: Tone[] = ["failed", "going-failed", "person", "waits", "unknown", "works", "going", "not-yet", "stopped", "done"];
 
-/** grave orders tones: the gravest is 0. */
+/** grave orders tones: the most severe is 0. */
 export function grave(tone: Tone): number {
   const at = gravity.indexOf(tone);
   return at < 0 ? gravity.indexOf("unknown") : at;
 }
 
-/** gravest is what groups and verdicts wear. */
+/** gravest returns the tone of groups and verdicts. */
 export function gravest(tones: Iterable<Tone>): Tone {
   let worst: Tone = "done";
   for (const tone of tones) if (grave(tone) < grave(worst)) worst = tone;
   return worst;
 }
 
-/** needsSomebody says whether n and p stop at it. */
+/** needsSomebody reports whether n and p stop at it. */
 export function needsSomebody(tone: Tone): boolean {
   return tone === "failed" || tone === "going-failed" || tone === "person" || tone === "waits";
 }

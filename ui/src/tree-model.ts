@@ -7,19 +7,22 @@ import { grave } from "./tone";
 
 export type Mode = "all" | "open" | "critical";
 
-/** parents has for each row those above it, the nearest first. */
+/** ancestors returns for each row those above it, the nearest first. */
 function ancestors(rows: Row[]): Map<string, string[]> {
   const above = new Map<string, string[]>();
   for (const row of rows) above.set(row.id, row.parent ? [row.parent, ...(above.get(row.parent) ?? [])] : []);
   return above;
 }
 
-/** hasChildren are the rows that can be folded. */
+/** foldable returns the rows that can be folded. */
 export function foldable(rows: Row[]): Set<string> {
   return new Set(rows.flatMap((row) => (row.parent ? [row.parent] : [])));
 }
 
-/** unfolded says which rows show what is below them: as somebody has set it, else the first, and those above something that has failed. */
+/**
+ * unfolded returns which rows show what is below them: as the user has set it, else the first, and those above something that has
+ * failed.
+ */
 export function unfolded(rows: Row[], set: ReadonlyMap<string, boolean>): Set<string> {
   const open = new Set<string>();
   const above = ancestors(rows);
@@ -31,7 +34,7 @@ export function unfolded(rows: Row[], set: ReadonlyMap<string, boolean>): Set<st
   return open;
 }
 
-/** visible are the rows on the screen, in order. Modes other than all show rows wherever they are in the tree. */
+/** visible returns the rows on the screen, in order. Modes other than all show rows wherever they are in the tree. */
 export function visible(rows: Row[], open: ReadonlySet<string>, mode: Mode): Row[] {
   if (mode === "critical") {
     const path = new Set(criticalPath(rows));
@@ -53,20 +56,23 @@ function time(text: string | undefined): number | undefined {
   return Number.isNaN(at) ? undefined : at;
 }
 
-/** endOf is when a row was done, or undefined if it is not. */
+/** endOf returns when a row was done, or undefined if it is not. */
 export function endOf(row: Row): number | undefined {
   const last = row.spans[row.spans.length - 1];
   return last ? time(last.end) : undefined;
 }
 
-/** worked is how long a row worked, without its waiting, in seconds; undefined if it has not begun. */
+/** worked returns how long a row worked, without its waiting, in seconds; undefined if it has not started. */
 export function worked(row: Row, now: number): number | undefined {
   const spans = row.spans.filter((span) => span.what !== "waits");
   if (spans.length === 0) return undefined;
   return spans.reduce((sum, span) => sum + ((time(span.end) ?? now) - (time(span.start) ?? now)) / 1000, 0);
 }
 
-/** criticalPath is the longest chain: from what is done last, or is not done, back along what each waited for last. First comes the earliest. */
+/**
+ * criticalPath returns the longest chain: from what is done last, or is not done, back along what each waited for last. The
+ * earliest comes first.
+ */
 export function criticalPath(rows: Row[]): string[] {
   const byID = new Map(rows.map((row) => [row.id, row]));
   const waitedFor = new Set(rows.flatMap((row) => row.waitedFor));
@@ -87,7 +93,7 @@ function chainOf(last: Row, byID: Map<string, Row>): Row[] {
   return chain;
 }
 
-/** lastWaitedFor is what held a row up longest. */
+/** lastWaitedFor returns what delayed a row longest. */
 export function lastWaitedFor(row: Row, byID: ReadonlyMap<string, Row>): Row | undefined {
   let last: Row | undefined;
   for (const id of row.waitedFor) {
@@ -101,7 +107,7 @@ export interface Scale { start: number; end: number; now: number; ticks: { at: n
 
 const steps = [1, 2, 5, 10, 15, 30, 60, 120, 240, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800].map((s) => s * 1000);
 
-/** scaleOf says which time the waterfall shows: all of the job, with some room after its end. Positions are in percent. */
+/** scaleOf returns the time span of the waterfall: all of the job, with some room after its end. Positions are in percent. */
 export function scaleOf(rows: Row[], job: Job | undefined, now: number): Scale | undefined {
   const starts = rows.flatMap((row) => row.spans.map((span) => time(span.start) ?? Infinity));
   const start = time(job?.start) ?? Math.min(Infinity, ...starts.slice(0, 5000));
@@ -116,14 +122,14 @@ export function scaleOf(rows: Row[], job: Job | undefined, now: number): Scale |
   return { start, end: start + length, now: ((now - start) / length) * 100, ticks };
 }
 
-/** place is where a time is on a scale, in percent. */
+/** place returns the position of a time on a scale, in percent. */
 export function place(scale: Scale, at: number): number {
   return Math.min(100, Math.max(0, ((at - scale.start) / (scale.end - scale.start)) * 100));
 }
 
 export interface Bar { what: string; tone: Span["tone"]; x: number; width: number; open: boolean }
 
-/** bars are the parts of a row on a scale; one that goes on ends now. What lies before the job is left out. */
+/** bars returns the parts of a row on a scale; one in progress ends now. Parts before the job are omitted. */
 export function bars(row: Row, scale: Scale, now: number): Bar[] {
   return row.spans.flatMap((span) => {
     const from = time(span.start);

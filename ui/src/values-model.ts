@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Types and defaults of imports and exports whose blueprint is outside of the cluster. All of it is pure.
+// Types and defaults of imports and exports whose blueprint is outside the cluster. All of it is pure.
 import type { Asked } from "./asked";
 import type { Declared, NamedType, Row, Value } from "./documents";
 
-/** typed are the values of a row with the types that the blueprint declares, and the imports that have a default. */
+/** typed returns the values of a row with the types that the blueprint declares, and the imports that have a default. */
 export function typed(row: Row, declared: Declared | undefined): { imports: Value[]; exports: Value[] } {
   if (!declared) return { imports: row.imports, exports: row.exports };
   const withType = (types: NamedType[]) => (value: Value): Value => {
@@ -17,7 +17,7 @@ export function typed(row: Row, declared: Declared | undefined): { imports: Valu
   return { imports: [...imports, ...declared.defaults.filter((value) => !named.has(value.name))], exports: row.exports.map(withType(declared.exports)) };
 }
 
-/** baseOf is the import that an element of a list or map of targets belongs to. */
+/** baseOf returns the import to which an element of a list or map of targets belongs. */
 function baseOf(name: string): string {
   return name.replace(/\[.*$/, "");
 }

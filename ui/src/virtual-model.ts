@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-/** slice says which rows of a long list are to be drawn: those on the screen, and some around them. */
+/** slice returns which rows of a long list to draw: those on the screen, and some around them. */
 export function slice(count: number, rowHeight: number, listTop: number, screenHeight: number, around = 8): { from: number; to: number } {
   if (count === 0 || rowHeight <= 0) return { from: 0, to: 0 };
   const first = Math.floor(-listTop / rowHeight) - around;

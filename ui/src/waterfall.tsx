@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The bars of a job, one svg per row, with places in percent so that they need no style.
+// The bars of a job, one svg per row, with positions in percent so that they need no style.
 import type { Row } from "./documents";
 import { clock, duration } from "./format";
 import { bars, endOf, lastWaitedFor, place, worked, type Scale } from "./tree-model";
@@ -17,7 +17,7 @@ export function Axis({ scale, running }: { scale: Scale; running: boolean }) {
   );
 }
 
-/** Bars are those of one row. rowsUp says how many rows above the one is that it waited for, if the link is to be drawn. */
+/** Bars draws the bars of one row. rowsUp is how many rows above the row is that it waited for, if the link is drawn. */
 export function Bars({ row, scale, now, running, linkTo, rowsUp, height, cause }: {
   row: Row; scale: Scale; now: number; running: boolean; linkTo?: Row; rowsUp?: number; height: number; cause: boolean;
 }) {
@@ -58,12 +58,12 @@ function BarText({ row, now, parts, mid, cause }: { row: Row; now: number; parts
   return <text class={`w-t${kind}`} x={`${end}%`} dx="-4" y={mid - 7} text-anchor="end">{duration(seconds)}</text>;
 }
 
-/** barWords says what the bars show, for those who do not see them. */
+/** barWords describes the bars, for screen readers. */
 export function barWords(row: Row, now: number, byID: ReadonlyMap<string, Row>): string {
   const seconds = worked(row, now);
   const waited = lastWaitedFor(row, byID);
   return [
-    seconds === undefined ? "has not begun" : `${endOf(row) === undefined ? "works for" : "took"} ${duration(seconds)}`,
+    seconds === undefined ? "has not started" : `${endOf(row) === undefined ? "works for" : "took"} ${duration(seconds)}`,
     waited ? `${seconds === undefined ? "waits" : "waited"} for ${waited.title}` : "",
   ].filter(Boolean).join(", ");
 }

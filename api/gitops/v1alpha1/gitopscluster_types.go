@@ -55,7 +55,7 @@ type LocalObjectReference struct {
 
 // GitopsClusterStatus says whether a cluster can be reached.
 type GitopsClusterStatus struct {
-	// conditions tell about single aspects of the state. Ready says whether the cluster can be used.
+	// conditions describe single aspects of the state. Ready says whether the cluster can be used.
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }

@@ -22,7 +22,7 @@ type Blueprint struct {
 	// localTypes are JSON schemas that others refer to as local://NAME.
 	LocalTypes map[string]AnyJSON `json:"localTypes,omitempty"`
 
-	// imports that an installation has to provide.
+	// imports that an installation must provide.
 	Imports []ImportDefinition `json:"imports,omitempty"`
 
 	// importExecutions are templates that add to the imports, or reject them.
@@ -77,7 +77,7 @@ type FieldValueDefinition struct {
 type ImportDefinition struct {
 	FieldValueDefinition `json:",inline"`
 
-	// required is whether an installation has to provide the import. If it is not set, it has to.
+	// required is whether an installation must provide the import (default: true).
 	Required *bool `json:"required,omitempty"`
 
 	// default is the value of an import that is data, is not required, and is not provided.
@@ -87,7 +87,7 @@ type ImportDefinition struct {
 	ConditionalImports []ImportDefinition `json:"imports,omitempty"`
 }
 
-// IsRequired reports whether an installation has to provide the import.
+// IsRequired reports whether an installation must provide the import.
 func (d *ImportDefinition) IsRequired() bool {
 	return d.Required == nil || *d.Required
 }
@@ -126,8 +126,8 @@ type TemplateExecutor struct {
 	// template itself: text for GoTemplate, text or YAML for Spiff.
 	Template *AnyJSON `json:"template,omitempty"`
 
-	// allowMissingKeys lets a GoTemplate look up bindings and imports that do not exist, which yields nothing. Without it
-	// that is an error, because it is a misspelt name most of the time.
+	// allowMissingKeys lets a GoTemplate look up bindings and imports that do not exist, which yields nothing. Without it,
+	// that is an error, because it is usually a misspelt name.
 	AllowMissingKeys bool `json:"allowMissingKeys,omitempty"`
 }
 

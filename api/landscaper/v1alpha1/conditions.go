@@ -9,17 +9,17 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 type ConditionType string
 
 // Conditions that summarise an object for every client: kubectl wait, kstatus, Flux and Argo CD read these. Ready is
-// always there once a controller has seen the object; the other two only while they are true.
+// always present once a controller has seen the object; the other two only while they are true.
 const (
-	// ConditionReady is True when the object's current generation has been brought about.
+	// ConditionReady is True when the object's current generation is fully deployed.
 	ConditionReady ConditionType = "Ready"
-	// ConditionReconciling is True while work is going on or waits for something that will come by itself.
+	// ConditionReconciling is True while work is in progress, or waits for something that happens without a person.
 	ConditionReconciling ConditionType = "Reconciling"
-	// ConditionStalled is True when nothing more happens until somebody acts.
+	// ConditionStalled is True when nothing more happens without a change or a decision by a person.
 	ConditionStalled ConditionType = "Stalled"
 )
 
-// Conditions of installations that tell which step of a job was done last and how it went.
+// Conditions of installations for the steps of a job: which one was done last, with which result.
 const (
 	ConditionEnsureSubInstallations      ConditionType = "EnsureSubInstallations"
 	ConditionReconcileExecution          ConditionType = "ReconcileExecution"
@@ -31,9 +31,13 @@ const (
 	ConditionComponentReferenceOverwrite ConditionType = "ComponentReferenceOverwrite"
 )
 
-// ConditionBlueprintWarnings is a condition of installations that is there, and True, while the blueprint contains something
-// that has no effect.
+// ConditionBlueprintWarnings is a condition of installations that is present, and True, while the blueprint contains
+// something that has no effect.
 const ConditionBlueprintWarnings ConditionType = "BlueprintWarnings"
+
+// ConditionSuspended is a condition of installations that is True while no new run starts because the root is suspended, and False
+// while the annotation that suspends it is present but has no effect. Otherwise it is absent.
+const ConditionSuspended ConditionType = "Suspended"
 
 // ConditionDeployItemValidation is a condition of deploy items: whether the deployer understood the configuration.
 const ConditionDeployItemValidation ConditionType = "DeployItemValidation"
@@ -52,17 +56,17 @@ const (
 // Reasons of the conditions Ready, Reconciling and Stalled. Besides these, the reason is the phase while a job runs, and
 // the reason or code of the last error when it failed.
 const (
-	// ReasonNotStarted says that the object exists but nobody has asked for a job yet.
+	// ReasonNotStarted says that no job is requested yet.
 	ReasonNotStarted = "NotStarted"
-	// ReasonSucceeded says that the current generation has been brought about.
+	// ReasonSucceeded says that the current generation is fully deployed.
 	ReasonSucceeded = "Succeeded"
 	// ReasonFailed says that the job ended with an error; the message says which.
 	ReasonFailed = "Failed"
 	// ReasonDeleteFailed says that the deletion ended with an error; the message says which.
 	ReasonDeleteFailed = "DeleteFailed"
-	// ReasonInterrupted says that somebody cut the job short.
+	// ReasonInterrupted says that the job was interrupted.
 	ReasonInterrupted = "Interrupted"
-	// ReasonAborted says that somebody stopped the continuous flow.
+	// ReasonAborted says that the continuous flow was aborted.
 	ReasonAborted = "Aborted"
 	// ReasonOutdated says that the spec or an import has changed since the last job.
 	ReasonOutdated = "Outdated"
@@ -90,7 +94,7 @@ const (
 
 // Condition is one aspect of an object's state.
 type Condition struct {
-	// type names the aspect. Ready, Reconciling and Stalled summarise the object; the other types tell about single
+	// type names the aspect. Ready, Reconciling and Stalled summarise the object; the other types describe single
 	// steps.
 	// +required
 	Type ConditionType `json:"type"`
@@ -99,7 +103,7 @@ type Condition struct {
 	// +required
 	Status ConditionStatus `json:"status"`
 
-	// observedGeneration is the metadata.generation that the condition speaks of. If it is behind, the condition is out
+	// observedGeneration is the metadata.generation that the condition describes. If it is behind, the condition is out
 	// of date.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`

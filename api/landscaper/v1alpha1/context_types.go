@@ -46,8 +46,8 @@ type ContextConfiguration struct {
 	// +optional
 	RegistryPullSecrets []LocalObjectReference `json:"registryPullSecrets,omitempty"`
 
-	// configurations are settings for deployers and others. A key that somebody else might choose as well should look
-	// like a domain name. The helm deployer reads helmChartRepoCredentials.
+	// configurations are settings for deployers and others. Use keys that look like domain names, to prevent
+	// collisions. The helm deployer reads helmChartRepoCredentials.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object

@@ -5,8 +5,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// DataObject holds a value that installations import or export. Its content is readable by whoever may read
-// DataObjects; confidential values belong in Secrets.
+// DataObject holds a value that installations import or export. Its content is readable by everyone who may
+// read DataObjects; confidential values belong in Secrets.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:shortName=dobj;do,categories=espalier

@@ -73,8 +73,8 @@ type DeployItemSpec struct {
 	// +optional
 	Context string `json:"context,omitempty"`
 
-	// flow is the flow of the installation that the deploy item belongs to. Job, also if nothing is set: the deployer
-	// starts when the item gets a job ID. Continuous: it follows the spec.
+	// flow is the flow of the installation that the deploy item belongs to. Job (default): the deployer starts when
+	// the deploy item gets a job ID. Continuous: it follows the spec.
 	// +optional
 	Flow Flow `json:"flow,omitempty"`
 
@@ -102,11 +102,11 @@ type DeployItemSpec struct {
 type DeployItemStatus struct {
 	RunStatus `json:",inline"`
 
-	// firstError is the first thing that went wrong in the current or last job. It often tells more than the last.
+	// firstError is the first error of the current or last job. It often explains more than the last one.
 	// +optional
 	FirstError *Error `json:"firstError,omitempty"`
 
-	// lastErrors are the last things that went wrong in the current or last job, at most five, oldest first.
+	// lastErrors are the last errors of the current or last job, at most five, oldest first.
 	// +optional
 	LastErrors []Error `json:"lastErrors,omitempty"`
 
@@ -114,11 +114,11 @@ type DeployItemStatus struct {
 	// +optional
 	LastReconcileTime *metav1.Time `json:"lastReconcileTime,omitempty"`
 
-	// deployer tells who picked it up.
+	// deployer is the deployer that picked it up.
 	// +optional
 	Deployer DeployerInformation `json:"deployer,omitzero"`
 
-	// providerStatus is what the deployer remembers, for example the objects it has created. Its apiVersion and kind
+	// providerStatus is what the deployer records, for example the objects it has created. Its apiVersion and kind
 	// belong to the deployer.
 	// +optional
 	// +kubebuilder:validation:EmbeddedResource
@@ -129,8 +129,7 @@ type DeployItemStatus struct {
 	// +optional
 	ExportReference *ObjectReference `json:"exportRef,omitempty"`
 
-	// jobIDGenerationTime is when the deploy item got its current job ID. The time that a deployer has to pick it up
-	// counts from here.
+	// jobIDGenerationTime is when the deploy item got its current job ID. The pick-up timeout counts from here.
 	// +optional
 	JobIDGenerationTime *metav1.Time `json:"jobIDGenerationTime,omitempty"`
 
@@ -142,9 +141,9 @@ type DeployItemStatus struct {
 // MaxLastErrors is how many errors DeployItemStatus.LastErrors holds.
 const MaxLastErrors = 5
 
-// DeployerInformation tells who works on a deploy item.
+// DeployerInformation identifies the deployer that works on a deploy item.
 type DeployerInformation struct {
-	// identity tells apart several deployers of the same kind.
+	// identity distinguishes deployers of the same kind.
 	// +required
 	Identity string `json:"identity"`
 

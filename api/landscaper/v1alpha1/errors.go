@@ -14,7 +14,7 @@ type ErrorCode string
 
 // Error codes. After one of the first five a retry cannot help.
 const (
-	// ErrorUnauthorized says that credentials were refused.
+	// ErrorUnauthorized says that credentials were rejected.
 	ErrorUnauthorized ErrorCode = "ERR_UNAUTHORIZED"
 	// ErrorConfigurationProblem says that what the user wrote cannot work.
 	ErrorConfigurationProblem ErrorCode = "ERR_CONFIGURATION_PROBLEM"
@@ -25,15 +25,15 @@ const (
 	// ErrorCyclicDependencies says that objects depend on each other in a circle.
 	ErrorCyclicDependencies ErrorCode = "ERR_CYCLIC_DEPENDENCIES"
 
-	// ErrorWebhook says that the API server or an admission webhook refused a request for now.
+	// ErrorWebhook says that the API server or an admission webhook rejected a request for now.
 	ErrorWebhook ErrorCode = "ERR_WEBHOOK"
-	// ErrorUnfinished says that something else has to finish first.
+	// ErrorUnfinished says that something else must finish first.
 	ErrorUnfinished ErrorCode = "ERR_UNFINISHED"
 	// ErrorForInfoOnly says that the message is information, not a problem.
 	ErrorForInfoOnly ErrorCode = "ERR_FOR_INFO_ONLY"
-	// ErrorNoRetry says that the operation is not repeated by itself.
+	// ErrorNoRetry says that the operation is not retried automatically.
 	ErrorNoRetry ErrorCode = "ERR_NO_RETRY"
-	// ErrorCleanup says that old objects could not be removed. Nobody sets it any more.
+	// ErrorCleanup says that old objects could not be removed. It is no longer used.
 	ErrorCleanup ErrorCode = "ERR_CLEANUP"
 )
 
@@ -56,7 +56,7 @@ const (
 	ReasonNoTargetFound = "NoTargetFound"
 )
 
-// Error tells about something that went wrong.
+// Error describes something that went wrong.
 type Error struct {
 	// operation is what was attempted.
 	// +required

@@ -48,15 +48,15 @@ type ExecutionSpec struct {
 	// +optional
 	Context string `json:"context,omitempty"`
 
-	// flow is the flow of the installation that owns the execution. Job, also if nothing is set: the execution starts
-	// when it gets a job ID. Continuous: it follows its spec.
+	// flow is the flow of the installation that owns the execution. Job (default): the execution starts when it
+	// gets a job ID. Continuous: it follows its spec.
 	// +optional
 	Flow Flow `json:"flow,omitempty"`
 
 	// deployItems are the deploy items.
 	// +optional
 	// +kubebuilder:validation:MaxItems=2000
-	// +kubebuilder:validation:XValidation:rule="(oldSelf.hasValue() && oldSelf.value() == self) || [self.transformMapEntry(i, item, {item.name: true})].all(names, self.all(item, !has(item.dependsOn) || item.dependsOn.all(d, d in names)))",optionalOldSelf=true,message="each deploy item needs a name of its own, and dependsOn must name deploy items of the list: correct the names or add the missing item"
+	// +kubebuilder:validation:XValidation:rule="(oldSelf.hasValue() && oldSelf.value() == self) || [self.transformMapEntry(i, item, {item.name: true})].all(names, self.all(item, !has(item.dependsOn) || item.dependsOn.all(d, d in names)))",optionalOldSelf=true,message="names of deploy items must be unique, and dependsOn must name deploy items of the list: correct the names or add the missing item"
 	DeployItems []DeployItemTemplate `json:"deployItems,omitempty"`
 
 	// deployItemsCompressed are the deploy items as a JSON list, compressed with gzip, in base64. If it is set,
@@ -84,7 +84,7 @@ type DeployItemTemplate struct {
 	// +kubebuilder:validation:XValidation:rule=`self.name != "" && has(self.namespace) && self.namespace != ""`,message="target needs a name and a namespace: set both, or remove target"
 	Target *ObjectReference `json:"target,omitempty"`
 
-	// labels are put on the DeployItem. The API server refuses invalid ones there.
+	// labels are put on the DeployItem, where the API server rejects invalid ones.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 
@@ -130,7 +130,7 @@ type ExecutionStatus struct {
 	// +optional
 	ExportReference *ObjectReference `json:"exportRef,omitempty"`
 
-	// deployItemCache lists the deploy items. If it is not set, they have to be looked up.
+	// deployItemCache lists the deploy items. If it is not set, they must be looked up.
 	// +optional
 	DeployItemCache *DeployItemCache `json:"deployItemCache,omitempty"`
 
@@ -153,7 +153,7 @@ type DeployItemCache struct {
 	OrphanedDIs []string `json:"orphanedDIs,omitempty"`
 }
 
-// DeployItemGeneration tells what the last update of a deploy item was based on. If either generation has moved since,
+// DeployItemGeneration records what the last update of a deploy item was based on. If either generation has moved since,
 // the deploy item needs an update.
 type DeployItemGeneration struct {
 	// name of the deploy item in the execution's spec.

@@ -5,10 +5,10 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Installation asks for a component to be installed: it names a blueprint and says where the blueprint's imports come
-// from and where its exports go.
+// Installation installs a component: it names a blueprint and says where the blueprint's imports come from and where its
+// exports go.
 //
-// Nothing happens until somebody asks for it: annotate a root installation with
+// Nothing happens until a job is requested: annotate a root installation with
 // landscaper.gardener.cloud/operation=reconcile, or choose spec.flow Continuous.
 //
 // +kubebuilder:object:root=true
@@ -50,7 +50,7 @@ type InstallationList struct {
 type Flow string
 
 const (
-	// FlowJob processes a tree of installations in jobs that somebody asks for.
+	// FlowJob processes a tree of installations in jobs, on request.
 	FlowJob Flow = "Job"
 	// FlowContinuous processes installations whenever their spec or their imports change.
 	FlowContinuous Flow = "Continuous"
@@ -70,14 +70,14 @@ type InstallationSpec struct {
 	// +optional
 	Context string `json:"context,omitempty"`
 
-	// flow is the way in which the installation is processed. Job, also if nothing is chosen: nothing happens until
-	// somebody asks for a job, and a job works on the whole tree with one consistent set of data. Continuous: a change
-	// of the spec or of an import is enough. Only root installations choose; nested ones follow their root. It can be
-	// changed only while the installation is at rest.
+	// flow is the way in which the installation is processed. Job (default): nothing happens until a job is
+	// requested, and a job works on the whole tree with one consistent set of data. Continuous: a change of the spec or
+	// of an import is enough. Only root installations choose; nested ones follow their root. It can be changed only
+	// while the installation is at rest.
 	// +optional
 	Flow Flow `json:"flow,omitempty"`
 
-	// verification asks for the component's signature to be checked before anything is installed.
+	// verification requires a valid signature of the component before anything is installed.
 	// +optional
 	Verification *Verification `json:"verification,omitempty"`
 
@@ -124,7 +124,7 @@ type InstallationSpec struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	ExportDataMappings map[string]AnyJSON `json:"exportDataMappings,omitempty"`
 
-	// automaticReconcile starts jobs by itself at certain times. Without it jobs start only on request.
+	// automaticReconcile starts jobs automatically at certain times. Without it, jobs start only on request.
 	// +optional
 	AutomaticReconcile *AutomaticReconcile `json:"automaticReconcile,omitempty"`
 
@@ -197,7 +197,7 @@ type BlueprintDefinition struct {
 // OCIBlueprint names a blueprint that is an OCI artifact.
 type OCIBlueprint struct {
 	// reference is the artifact, with a tag, a digest or both, for example registry.example.com/blueprints/shop:1.2.0. A
-	// tag is looked up when a job or an update begins; status.blueprintRevision says what was found.
+	// tag is looked up when a job or an update starts; status.blueprintRevision says what was found.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
@@ -212,7 +212,7 @@ type GitBlueprint struct {
 	// +kubebuilder:validation:MaxLength=2048
 	URL string `json:"url"`
 
-	// revision is a branch, a tag or the hash of a commit. A branch or tag is looked up when a job or an update begins;
+	// revision is a branch, a tag or the hash of a commit. A branch or tag is looked up when a job or an update starts;
 	// status.blueprintRevision says which commit was found.
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -247,7 +247,7 @@ type InlineBlueprint struct {
 
 // InstallationImports say where imports come from.
 //
-// +kubebuilder:validation:XValidation:rule="(oldSelf.hasValue() && oldSelf.value() == self) || [(has(self.data) ? self.data.map(d, d.name) : []) + (has(self.targets) ? self.targets.map(t, t.name) : [])].all(names, size(names.transformMapEntry(i, name, {name: true})) == size(names))",optionalOldSelf=true,message="each import needs a name of its own: rename the data or target imports that share one"
+// +kubebuilder:validation:XValidation:rule="(oldSelf.hasValue() && oldSelf.value() == self) || [(has(self.data) ? self.data.map(d, d.name) : []) + (has(self.targets) ? self.targets.map(t, t.name) : [])].all(names, size(names.transformMapEntry(i, name, {name: true})) == size(names))",optionalOldSelf=true,message="names of imports must be unique: rename the data or target imports that share one"
 type InstallationImports struct {
 	// data are the imports of JSON values from DataObjects, Secrets or ConfigMaps.
 	// +optional
@@ -269,7 +269,7 @@ type DataImport struct {
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
 
-	// dataRef is the name of a DataObject: one that another installation exports, or, at the root, one that somebody
+	// dataRef is the name of a DataObject: one that another installation exports, or, at the root, one that a user
 	// created.
 	// +optional
 	DataRef string `json:"dataRef,omitempty"`
@@ -329,12 +329,12 @@ type TargetImport struct {
 type InstallationExports struct {
 	// data are the exports that become DataObjects.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="(oldSelf.hasValue() && oldSelf.value() == self) || size(self.transformMapEntry(i, export, {export.name: true})) == size(self)",optionalOldSelf=true,message="each export needs a name of its own: rename or remove the ones that share one"
+	// +kubebuilder:validation:XValidation:rule="(oldSelf.hasValue() && oldSelf.value() == self) || size(self.transformMapEntry(i, export, {export.name: true})) == size(self)",optionalOldSelf=true,message="names of exports must be unique: rename or remove the ones that share one"
 	Data []DataExport `json:"data,omitempty"`
 
 	// targets are the exports that become Targets.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="(oldSelf.hasValue() && oldSelf.value() == self) || size(self.transformMapEntry(i, export, {export.name: true})) == size(self)",optionalOldSelf=true,message="each export needs a name of its own: rename or remove the ones that share one"
+	// +kubebuilder:validation:XValidation:rule="(oldSelf.hasValue() && oldSelf.value() == self) || size(self.transformMapEntry(i, export, {export.name: true})) == size(self)",optionalOldSelf=true,message="names of exports must be unique: rename or remove the ones that share one"
 	Targets []TargetExport `json:"targets,omitempty"`
 }
 
@@ -364,7 +364,7 @@ type TargetExport struct {
 	Target string `json:"target"`
 }
 
-// AutomaticReconcile starts jobs by itself at certain times.
+// AutomaticReconcile starts jobs automatically at certain times.
 type AutomaticReconcile struct {
 	// succeededReconcile starts a new job some time after one that succeeded.
 	// +optional
@@ -389,8 +389,8 @@ type SucceededReconcile struct {
 
 // FailedReconcile says when to start a new job after one that failed.
 type FailedReconcile struct {
-	// numberOfReconciles is how many jobs in a row are started by themselves for one generation of the spec. 0 is none;
-	// if it is not set, there is no limit.
+	// numberOfReconciles is how many jobs in a row are started automatically for one generation of the spec; 0 for none
+	// (default: no limit).
 	// +optional
 	NumberOfReconciles *int32 `json:"numberOfReconciles,omitempty"`
 
@@ -426,7 +426,7 @@ type Optimization struct {
 type InstallationStatus struct {
 	RunStatus `json:",inline"`
 
-	// subInstCache lists the nested installations. If it is not set, they have to be looked up.
+	// subInstCache lists the nested installations. If it is not set, they must be looked up.
 	// +optional
 	SubInstCache *SubInstCache `json:"subInstCache,omitempty"`
 
@@ -439,7 +439,7 @@ type InstallationStatus struct {
 	ImportsHash string `json:"importsHash,omitempty"`
 
 	// blueprintRevision is what the tag, branch or revision of a blueprint from OCI or Git led to when the current or last
-	// job or update began: the digest of the artifact, or the commit.
+	// job or update started: the digest of the artifact, or the commit.
 	// +optional
 	BlueprintRevision string `json:"blueprintRevision,omitempty"`
 
@@ -458,7 +458,7 @@ type InstallationStatus struct {
 	// +optional
 	AutomaticReconcileStatus *AutomaticReconcileStatus `json:"automaticReconcileStatus,omitempty"`
 
-	// dependentsToTrigger are installations that import from this one and are still to be told about its new exports.
+	// dependentsToTrigger are installations that import from this one and must still be notified of its new exports.
 	// +optional
 	DependentsToTrigger []DependentToTrigger `json:"dependentsToTrigger,omitempty"`
 
@@ -466,6 +466,65 @@ type InstallationStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=5
 	LastRuns []EndedRun `json:"lastRuns,omitempty"`
+
+	// history are the last five specs that jobs or updates took into account, the latest first. Root installations have
+	// them. The command espalier history shows them, and espalier rollback brings one back.
+	// +optional
+	// +kubebuilder:validation:MaxItems=5
+	History []SpecRevision `json:"history,omitempty"`
+}
+
+// SpecRevision is a spec that a job, or in the continuous flow an update, took into account. Jobs with the same spec one
+// after the other share a revision.
+type SpecRevision struct {
+	// revision counts the specs of the installation, from 1.
+	// +required
+	Revision int64 `json:"revision"`
+
+	// jobID is the last job with this spec. It is not set in the continuous flow.
+	// +optional
+	JobID string `json:"jobID,omitempty"`
+
+	// generation is the metadata.generation that the last job or update with this spec took into account.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+
+	// startTime is when the last job or update with this spec started.
+	// +required
+	StartTime metav1.Time `json:"startTime"`
+
+	// endTime is when it ended. It is not set while it runs, nor if another spec came before its end.
+	// +optional
+	EndTime *metav1.Time `json:"endTime,omitempty"`
+
+	// result is the phase in which it ended: Succeeded, Failed or Aborted.
+	// +optional
+	Result Phase `json:"result,omitempty"`
+
+	// succeededTime is when a job or update with this spec last succeeded.
+	// +optional
+	SucceededTime *metav1.Time `json:"succeededTime,omitempty"`
+
+	// componentName is the component that the spec names.
+	// +optional
+	ComponentName string `json:"componentName,omitempty"`
+
+	// componentVersion is the version of the component that the spec names.
+	// +optional
+	ComponentVersion string `json:"componentVersion,omitempty"`
+
+	// specHash is a hash of the spec. Equal specs have equal hashes.
+	// +required
+	SpecHash string `json:"specHash"`
+
+	// spec is the spec as JSON, compressed with gzip. It is not set if it is too large, or was dropped in favour of later
+	// ones: together they have at most 128 KiB.
+	// +optional
+	Spec []byte `json:"spec,omitempty"`
+
+	// specTooLarge is true if the spec has more than 512 KiB, or more than 64 KiB compressed. Such a spec is not kept.
+	// +optional
+	SpecTooLarge bool `json:"specTooLarge,omitempty"`
 }
 
 // EndedRun is a job that has ended, or in the continuous flow an update.
@@ -478,7 +537,7 @@ type EndedRun struct {
 	// +required
 	Phase Phase `json:"phase"`
 
-	// startTime is when it began.
+	// startTime is when it started.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 
@@ -523,7 +582,7 @@ type ImportStatus struct {
 	ConfigGeneration string `json:"configGeneration,omitempty"`
 }
 
-// AutomaticReconcileStatus counts jobs that were started by themselves.
+// AutomaticReconcileStatus counts jobs that were started automatically.
 type AutomaticReconcileStatus struct {
 	// generation of the installation that the counter is for. The counter starts again with a new one.
 	// +optional
@@ -542,7 +601,7 @@ type AutomaticReconcileStatus struct {
 	OnFailed bool `json:"onFailed,omitempty"`
 }
 
-// DependentToTrigger is an installation that is still to be told about new exports.
+// DependentToTrigger is an installation that must still be notified of new exports.
 type DependentToTrigger struct {
 	// name of the installation.
 	// +optional

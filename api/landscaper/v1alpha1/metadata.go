@@ -6,9 +6,9 @@ package v1alpha1
 // Finalizer keeps Installations, Executions, DeployItems and TargetSyncs until their controller has cleaned up.
 const Finalizer = "finalizer." + GroupName
 
-// Annotations by which users and controllers ask for something.
+// Annotations with which users and controllers request something.
 const (
-	// OperationAnnotation asks for one of the operations below. Controllers remove it once they act on it.
+	// OperationAnnotation requests one of the operations below. Controllers remove it once they act on it.
 	OperationAnnotation = GroupName + "/operation"
 	// ReconcileIfChangedAnnotation, set to "true" on a root installation, starts a job whenever its spec changes.
 	ReconcileIfChangedAnnotation = GroupName + "/reconcile-if-changed"
@@ -20,18 +20,23 @@ const (
 	DeleteIgnoreSuccessorsAnnotation = GroupName + "/delete-ignore-successors"
 	// IgnoreAnnotation, set to "true", freezes a completed object of the continuous flow.
 	IgnoreAnnotation = GroupName + "/ignore"
+	// SuspendAnnotation, set to "true" on a root installation, keeps new runs of its tree from starting. "false" means the same as no
+	// annotation.
+	SuspendAnnotation = "espalier.dev/suspend"
+	// SuspendReasonAnnotation says who has suspended a root installation or a pipeline, and why.
+	SuspendReasonAnnotation = "espalier.dev/suspend-reason"
 	// CacheHelmChartsAnnotation, set to "true", lets the helm deployer reuse downloaded charts.
 	CacheHelmChartsAnnotation = GroupName + "/cache-helm-charts"
 	// TouchAnnotation is changed to wake the controllers that watch an object.
 	TouchAnnotation = GroupName + "/touch"
-	// RotateTokenAnnotation on a TargetSync asks for a new token at once.
+	// RotateTokenAnnotation on a TargetSync requests a new token at once.
 	RotateTokenAnnotation = GroupName + "/rotate-token"
 )
 
 // Operation is a value of OperationAnnotation.
 type Operation string
 
-// Operations that OperationAnnotation can ask for.
+// Operations that OperationAnnotation can request.
 const (
 	// OperationReconcile starts a job at a root installation, or a standard reconcile in the continuous flow.
 	OperationReconcile Operation = "reconcile"
@@ -60,9 +65,9 @@ const (
 	DeployerTargetNameAnnotation = GroupName + "/deployer-target-name"
 	// NoTargetName is the value of DeployerTargetNameAnnotation when there is no target.
 	NoTargetName = ".noTargetName"
-	// ClusterNameAnnotation is the name of the cluster that a Target made by a TargetSync leads to.
+	// ClusterNameAnnotation is the name of the cluster that a Target created by a TargetSync leads to.
 	ClusterNameAnnotation = GroupName + "/clustername"
-	// LastTargetSyncAnnotation is when a TargetSync has asked for the credentials that a Target for a shoot leads to.
+	// LastTargetSyncAnnotation is when a TargetSync last requested the credentials for the Target of a shoot.
 	LastTargetSyncAnnotation = GroupName + "/lasttargetsync"
 	// DataObjectHashAnnotation is the hash of the value in a DataObject or Target.
 	DataObjectHashAnnotation = "data." + GroupName + "/hash"
@@ -70,7 +75,7 @@ const (
 
 // Labels that connect objects.
 const (
-	// TargetSyncLabel, set to TargetSyncOK, is on the Targets and Secrets that a TargetSync has made.
+	// TargetSyncLabel, set to TargetSyncOK, is on the Targets and Secrets that a TargetSync created.
 	TargetSyncLabel = GroupName + "/targetsync"
 	// TargetSyncOK is the only value of TargetSyncLabel.
 	TargetSyncOK = "ok"

@@ -3,8 +3,8 @@
 
 package v1alpha1
 
-// Phase says where an Installation, Execution or DeployItem stands. Whether it has finished its current job is told by
-// the job IDs alone, see RunStatus.
+// Phase says where an Installation, Execution or DeployItem stands. Only the job IDs say whether it has finished its
+// current job, see RunStatus.
 type Phase string
 
 // Phases of the job flow. Executions skip CleanupOrphaned, ObjectsCreated and TriggerDelete; deploy items skip

@@ -9,7 +9,7 @@ type ObjectReference struct {
 	// +required
 	Name string `json:"name"`
 
-	// namespace of the object. If it is empty, the namespace of the object that contains the reference is meant.
+	// namespace of the object. If it is empty, it is the namespace of the object that contains the reference.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 }

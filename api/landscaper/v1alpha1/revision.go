@@ -87,7 +87,7 @@ func (s *InstallationSpec) componentVersion() string {
 	}
 }
 
-// mappedText returns the text of a mapping. A template is not a revision: what comes of it is known to nobody but the blueprint.
+// mappedText returns the text of a mapping. A template is not a revision: only the blueprint knows its result.
 func (s *InstallationSpec) mappedText(name string) (string, error) {
 	value, found := s.ImportDataMappings[name]
 	if !found {

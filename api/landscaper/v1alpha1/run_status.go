@@ -13,8 +13,8 @@ type RunStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration"`
 
-	// observedSpec is a hash of the spec that observedGeneration speaks of, without its flow. By it a change of the flow
-	// alone is told from any other change. Installations and Executions have it.
+	// observedSpec is a hash of the spec at observedGeneration, without its flow. It
+	// distinguishes a change of only the flow from other changes. Installations and Executions have it.
 	// +optional
 	ObservedSpec string `json:"observedSpec,omitempty"`
 
@@ -26,11 +26,11 @@ type RunStatus struct {
 	// +optional
 	PhaseTransitionTime *metav1.Time `json:"phaseTransitionTime,omitempty"`
 
-	// conditions tell about single aspects of the state. Ready, Reconciling and Stalled summarise it.
+	// conditions describe single aspects of the state. Ready, Reconciling and Stalled summarise it.
 	// +optional
 	Conditions []Condition `json:"conditions,omitempty"`
 
-	// lastError is the last thing that went wrong in the current or last run, or what it waits for.
+	// lastError is the last error of the current or last run, or what it waits for.
 	// +optional
 	LastError *Error `json:"lastError,omitempty"`
 
@@ -50,8 +50,8 @@ type RunStatus struct {
 	// +optional
 	JobIDRequested string `json:"jobIDRequested,omitempty"`
 
-	// lastHandledReconcileAt is the value of the annotation reconcile.fluxcd.io/requestedAt that was answered last, by asking
-	// for a reconcile.
+	// lastHandledReconcileAt is the value of the annotation reconcile.fluxcd.io/requestedAt that was answered last, by
+	// requesting a reconcile.
 	// +optional
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
 
@@ -71,11 +71,11 @@ type TransitionTimes struct {
 	// +optional
 	TriggerTime *metav1.Time `json:"triggerTime,omitempty"`
 
-	// initTime is when work on it began.
+	// initTime is when work on it started.
 	// +optional
 	InitTime *metav1.Time `json:"initTime,omitempty"`
 
-	// waitTime is when its own work was done and it began to wait for the objects below it, or for readiness.
+	// waitTime is when its own work was done and it started to wait for the objects below it, or for readiness.
 	// +optional
 	WaitTime *metav1.Time `json:"waitTime,omitempty"`
 

@@ -9,7 +9,7 @@ const (
 	ConditionReady = "Ready"
 	// ConditionReconciling is True while a revision is on its way, or waits for something.
 	ConditionReconciling = "Reconciling"
-	// ConditionStalled is True when nothing more happens until somebody acts.
+	// ConditionStalled is True when nothing more happens without a change or a decision by a person.
 	ConditionStalled = "Stalled"
 	// ConditionPromotionPending is True while the first environment has not settled on one healthy revision.
 	ConditionPromotionPending = "PromotionPending"

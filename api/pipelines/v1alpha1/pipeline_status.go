@@ -5,20 +5,20 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// PipelineStatus says what was seen, what was done, and what is waited for.
+// PipelineStatus says what was observed, what was done, and what the pipeline waits for.
 type PipelineStatus struct {
-	// observedGeneration is the metadata.generation that the status speaks of; -1 before the controller has seen the
+	// observedGeneration is the metadata.generation that the status describes; -1 before the controller has seen the
 	// object.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// lastHandledReconcileAt is the value of the annotation reconcile.fluxcd.io/requestedAt that was answered last: since it
-	// was seen, everything has been looked at again.
+	// lastHandledReconcileAt is the value of the annotation reconcile.fluxcd.io/requestedAt that was answered last: since
+	// then, everything has been checked again.
 	// +optional
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
 
-	// conditions tell about single aspects of the state. Ready says whether all targets can be read and nothing has
-	// failed; PromotionPending is there while the first environment has not settled on one healthy revision.
+	// conditions describe single aspects of the state. Ready says whether all targets can be read and nothing has
+	// failed; PromotionPending is present while the first environment has not settled on one healthy revision.
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
@@ -26,16 +26,16 @@ type PipelineStatus struct {
 	// +optional
 	LatestRevision string `json:"latestRevision,omitempty"`
 
-	// run is the walk of that revision through the environments.
+	// run is the progress of that revision through the environments.
 	// +optional
 	Run *Run `json:"run,omitempty"`
 
-	// holds say what keeps revisions from going on, in the order of the environments. It is empty when nothing is held.
+	// holds say what blocks revisions, in the order of the environments. It is empty when nothing is held.
 	// +optional
 	// +listType=atomic
 	Holds []Hold `json:"holds,omitempty"`
 
-	// environments tell about each environment, by name.
+	// environments describe each environment, by name.
 	// +optional
 	Environments map[string]EnvironmentStatus `json:"environments,omitempty"`
 
@@ -56,19 +56,19 @@ type RequestStatus struct {
 	// +required
 	ID string `json:"id"`
 
-	// action that was asked for: approve, reject, promote or retry.
+	// action that was requested: approve, reject, promote or retry.
 	// +required
 	Action RequestAction `json:"action"`
 
-	// environment that it was asked for.
+	// environment that it was requested for.
 	// +optional
 	Environment string `json:"environment,omitempty"`
 
-	// revision that it was asked for.
+	// revision that it was requested for.
 	// +optional
 	Revision string `json:"revision,omitempty"`
 
-	// by is who asked, as the request says.
+	// by is the user who made the request, as the request says.
 	// +optional
 	By string `json:"by,omitempty"`
 
@@ -80,33 +80,33 @@ type RequestStatus struct {
 	// +required
 	Accepted bool `json:"accepted"`
 
-	// message says why the request was refused, or what it has done.
+	// message says why the request was rejected, or what it has done.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
-// RequestAction is what a person asks for.
+// RequestAction is what a person requests.
 type RequestAction string
 
 const (
 	// RequestApprove lets a promotion happen that waits for approval.
 	RequestApprove RequestAction = "approve"
-	// RequestReject forbids a promotion that has not begun.
+	// RequestReject forbids a promotion that has not started.
 	RequestReject RequestAction = "reject"
 	// RequestPromote lets a promotion happen now: it counts as approval, and neither minHealthy nor windows hold it.
 	RequestPromote RequestAction = "promote"
-	// RequestRetry begins a promotion again that came to no good end.
+	// RequestRetry retries a failed or rejected promotion.
 	RequestRetry RequestAction = "retry"
 )
 
-// Run is the walk of a revision through the environments. Each time the first environment settles on another revision,
-// a new one begins, also if that revision was there before.
+// Run is the progress of a revision through the environments. Each time the first environment settles on another
+// revision, a new one starts, even if that revision was there before.
 type Run struct {
 	// number of the run, counted from 1.
 	// +required
 	Number int64 `json:"number"`
 
-	// revision that is carried.
+	// revision that is promoted.
 	// +required
 	Revision string `json:"revision"`
 
@@ -119,17 +119,17 @@ type Run struct {
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 }
 
-// Hold says what keeps a revision from going on.
+// Hold says what blocks a revision.
 type Hold struct {
 	// environment that the revision does not get into or does not get out of. If it is empty, the whole pipeline is held.
 	// +optional
 	Environment string `json:"environment,omitempty"`
 
-	// reason is one word for machines that says what is waited for.
+	// reason is one word for machines that says what the revision waits for.
 	// +required
 	Reason HoldReason `json:"reason"`
 
-	// message says to people what is waited for, with the names of the objects involved, and what can be done.
+	// message says to people what the revision waits for, with the names of the objects involved, and what to do.
 	// +optional
 	Message string `json:"message,omitempty"`
 
@@ -137,11 +137,11 @@ type Hold struct {
 	// +optional
 	Revision string `json:"revision,omitempty"`
 
-	// since is when the hold began.
+	// since is when the hold started.
 	// +required
 	Since metav1.Time `json:"since"`
 
-	// until is when it ends by itself, if that is known.
+	// until is when it ends automatically, if that is known.
 	// +optional
 	Until *metav1.Time `json:"until,omitempty"`
 }
@@ -150,7 +150,7 @@ type Hold struct {
 type HoldReason string
 
 const (
-	// HoldSuspended waits until spec.suspend is taken back.
+	// HoldSuspended waits until the pipeline is resumed.
 	HoldSuspended HoldReason = "Suspended"
 	// HoldUnsettled waits until the first environment is healthy at one revision.
 	HoldUnsettled HoldReason = "Unsettled"
@@ -162,58 +162,58 @@ const (
 	HoldSoaking HoldReason = "Soaking"
 	// HoldOutsideWindow waits for a window to open, or for one that denies to close.
 	HoldOutsideWindow HoldReason = "OutsideWindow"
-	// HoldWaitingForApproval waits for somebody to approve.
+	// HoldWaitingForApproval waits for an approval.
 	HoldWaitingForApproval HoldReason = "WaitingForApproval"
-	// HoldWaitingForMerge waits for somebody to merge a pull request.
+	// HoldWaitingForMerge waits until a pull request is merged.
 	HoldWaitingForMerge HoldReason = "WaitingForMerge"
 	// HoldRetrying waits for the next attempt after one that failed.
 	HoldRetrying HoldReason = "Retrying"
-	// HoldFailed waits for somebody to correct what made the promotion fail.
+	// HoldFailed waits until the cause of the failure is fixed.
 	HoldFailed HoldReason = "Failed"
 	// HoldAbandoned waits for another revision or a retry, because the pull request was closed without merging.
 	HoldAbandoned HoldReason = "Abandoned"
-	// HoldRejected waits for another revision or a retry, because somebody rejected this one.
+	// HoldRejected waits for another revision or a retry, because this one was rejected.
 	HoldRejected HoldReason = "Rejected"
 	// HoldRolledBack waits for another revision or a retry, because the environment went back from this one.
 	HoldRolledBack HoldReason = "RolledBack"
-	// HoldStalled waits for somebody to find out why a promotion that succeeded does not arrive.
+	// HoldStalled waits until the promoted revision arrives, or for a retry: find out why it does not arrive.
 	HoldStalled HoldReason = "Stalled"
 	// HoldNoStrategy waits until the pipeline says how to promote.
 	HoldNoStrategy HoldReason = "NoStrategy"
 	// HoldNoTargets waits until the environment has targets.
 	HoldNoTargets HoldReason = "NoTargets"
-	// HoldHeld waits until somebody releases what somebody holds.
+	// HoldHeld waits until a user releases the hold.
 	HoldHeld HoldReason = "Held"
 	// HoldReferenceNotPermitted waits until another namespace permits a reference into it.
 	HoldReferenceNotPermitted HoldReason = "RefNotPermitted"
-	// HoldNeverDeployed waits until somebody deploys the application to an environment for the first time, or lets the
-	// pipeline do so.
+	// HoldNeverDeployed waits until a user deploys the application to an environment for the first time, or sets
+	// firstRelease.
 	HoldNeverDeployed HoldReason = "NeverDeployed"
 	// HoldInvalid waits until the spec is corrected.
 	HoldInvalid HoldReason = "Invalid"
 	// HoldWithdrawing waits until the pull request of an older promotion is closed.
 	HoldWithdrawing HoldReason = "Withdrawing"
-	// HoldLeftOpen is for a pull request that could not be closed before the pipeline goes. Nothing waits for it.
+	// HoldLeftOpen is for a pull request that could not be closed before the pipeline is deleted. Nothing waits for it.
 	HoldLeftOpen HoldReason = "LeftOpen"
 	// HoldLookingUp waits until the pull requests of the repository are known.
 	HoldLookingUp HoldReason = "LookingUp"
 )
 
-// EnvironmentStatus tells about an environment.
+// EnvironmentStatus describes an environment.
 type EnvironmentStatus struct {
 	// waitingApproval is the promotion to this environment that waits for approval.
 	// +optional
 	WaitingApproval WaitingApproval `json:"waitingApproval"`
 
-	// targets tell about each target, in the order of the spec.
+	// targets describe each target, in the order of the spec.
 	// +optional
 	Targets []TargetStatus `json:"targets,omitempty"`
 
-	// healthy is there while all targets are healthy at one revision.
+	// healthy is present while all targets are healthy at one revision.
 	// +optional
 	Healthy *EnvironmentHealth `json:"healthy,omitempty"`
 
-	// settled is the revision that all targets were last seen to be healthy at, also if they are not now.
+	// settled is the revision at which all targets were last healthy, even if they are not now.
 	// +optional
 	Settled *Settlement `json:"settled,omitempty"`
 
@@ -253,7 +253,7 @@ type EnvironmentHealth struct {
 	Since metav1.Time `json:"since"`
 }
 
-// Settlement says which revision all targets of an environment were last seen to be healthy at.
+// Settlement is the revision at which all targets of an environment were last healthy.
 type Settlement struct {
 	// revision that all targets ran.
 	// +required
@@ -273,7 +273,7 @@ type Settlement struct {
 	Time metav1.Time `json:"time"`
 }
 
-// TargetStatus tells about a target.
+// TargetStatus describes a target.
 type TargetStatus struct {
 	// clusterAppRef names the application, and the cluster if it is another one.
 	// +required
@@ -291,7 +291,7 @@ type TargetStatus struct {
 	// +optional
 	Revision string `json:"revision,omitempty"`
 
-	// error says why the application cannot be read. It is empty if it can, also if the application is not healthy.
+	// error says why the application cannot be read. It is empty if it can, even if the application is not healthy.
 	// +optional
 	Error string `json:"error,omitempty"`
 

@@ -27,7 +27,7 @@ type Pipeline struct {
 	// +optional
 	Spec PipelineSpec `json:"spec,omitzero"`
 
-	// status says what was seen, what was done, and what is waited for. It is written by the controller.
+	// status says what was observed, what was done, and what the pipeline waits for. It is written by the controller.
 	// +optional
 	// +kubebuilder:default={"observedGeneration":-1}
 	Status PipelineStatus `json:"status,omitzero"`
@@ -58,15 +58,14 @@ type PipelineSpec struct {
 	// +optional
 	Promotion *Promotion `json:"promotion,omitempty"`
 
-	// mode says what happens when a new revision appears while another is on its way. Superseding, also if nothing is
-	// chosen: the new revision takes over in all environments, and promotions of the old one that are not complete are
-	// given up. Pairwise: each environment is compared with the next one only, and a promotion that has begun is
-	// finished before the next, so that several revisions can be on their way.
+	// mode says what happens when a new revision appears while another is on its way. Superseding (default): the
+	// new revision takes over in all environments, and promotions of the old one that are not complete are superseded.
+	// Pairwise: each environment is compared with the next one only, and a promotion that has started is finished
+	// before the next, so that several revisions can be on their way.
 	// +optional
 	Mode Mode `json:"mode,omitempty"`
 
-	// suspend stops all promotions of the pipeline. What is going on in the environments is still observed. Pull
-	// requests that are open stay open.
+	// suspend stops all promotions of the pipeline. The environments are still observed. Open pull requests stay open.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 }
@@ -85,7 +84,7 @@ func (s *PipelineSpec) PromotionTo(environment Environment) *Promotion {
 type Mode string
 
 const (
-	// ModeSuperseding carries one revision at a time; a new one takes over.
+	// ModeSuperseding promotes one revision at a time; a new one takes over.
 	ModeSuperseding Mode = "Superseding"
 	// ModePairwise compares each environment with the next one only.
 	ModePairwise Mode = "Pairwise"
@@ -133,26 +132,26 @@ type Environment struct {
 
 	// minHealthy is how long all targets of this environment must have been healthy at a revision before it is promoted
 	// to the next environment, for example 30m. The time starts again when one of them is not. If it is not set, the
-	// revision goes on at once.
+	// revision is promoted at once.
 	// +optional
 	MinHealthy Duration `json:"minHealthy,omitempty"`
 
 	// firstRelease lets a revision be promoted to this environment although the application on one of its targets exists
-	// there without ever having been deployed. Otherwise the first deployment is left to people.
+	// there without ever having been deployed. Otherwise, a person must deploy it for the first time.
 	// +optional
 	FirstRelease bool `json:"firstRelease,omitempty"`
 
-	// windows say when promotions to this environment may begin. If there are windows of kind Allow, only within one of
-	// them; never within one of kind Deny. What has begun is not stopped.
+	// windows say when promotions to this environment may start. If there are windows of kind Allow, only within one of
+	// them; never within one of kind Deny. A promotion that has started is not stopped.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=50
 	Windows []Window `json:"windows,omitempty"`
 }
 
-// Window is a time that comes again and again, in which promotions may or may not begin.
+// Window is a recurring time in which promotions may or may not start.
 type Window struct {
-	// kind says whether promotions may begin in the window (Allow) or not (Deny).
+	// kind says whether promotions may start in the window (Allow) or not (Deny).
 	// +required
 	Kind WindowKind `json:"kind"`
 
@@ -180,16 +179,16 @@ type Window struct {
 type WindowKind string
 
 const (
-	// WindowAllow is a window in which promotions may begin.
+	// WindowAllow is a window in which promotions may start.
 	WindowAllow WindowKind = "Allow"
-	// WindowDeny is a window in which promotions may not begin.
+	// WindowDeny is a window in which promotions may not start.
 	WindowDeny WindowKind = "Deny"
 )
 
 // Target is a place where the application runs.
 type Target struct {
 	// namespace of the application on the cluster. Without a clusterRef, another namespace than that of the Pipeline must
-	// permit the reference by a ReferenceGrant of espalier.dev.
+	// permit the reference with a ReferenceGrant of espalier.dev.
 	// +required
 	Namespace string `json:"namespace"`
 
@@ -214,7 +213,7 @@ type ClusterReference struct {
 	Name string `json:"name"`
 
 	// namespace of the object. If it is empty, it is the namespace of the Pipeline. Another namespace must permit the
-	// reference by a ReferenceGrant of espalier.dev.
+	// reference with a ReferenceGrant of espalier.dev.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 }
@@ -233,11 +232,11 @@ const (
 
 // Promotion says how to promote to an environment.
 type Promotion struct {
-	// manual holds each promotion until somebody approves it.
+	// manual holds each promotion until it is approved.
 	// +optional
 	Manual bool `json:"manual,omitempty"`
 
-	// approval says how many have to approve a manual promotion, and who may. If it is not set, one approval of anybody who has
+	// approval says how many users must approve a manual promotion, and who may. If it is not set, one approval by anyone with
 	// the right is enough. It has no effect if manual is not true.
 	// +optional
 	Approval *ApprovalPolicy `json:"approval,omitempty"`
@@ -247,26 +246,26 @@ type Promotion struct {
 	Strategy Strategy `json:"strategy"`
 }
 
-// ApprovalPolicy says how many have to approve a promotion, and who may.
+// ApprovalPolicy says how many users must approve a promotion, and who may.
 type ApprovalPolicy struct {
-	// quorum is how many different approvers have to approve; 1 if it is not set. One rejection is enough to reject.
+	// quorum is how many different approvers must approve (default: 1). One rejection is enough to reject.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=20
 	Quorum int32 `json:"quorum,omitempty"`
 
-	// approvers are the only ones who may approve, of those who have the right to. If there are none, all of these may.
+	// approvers limits who may approve, among those with the right to approve. If it is empty, all of them may.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=50
 	Approvers []Approver `json:"approvers,omitempty"`
 }
 
-// Approver is somebody who may approve promotions: a user, or whoever signs calls of the webhook with a key.
+// Approver may approve promotions: a user, or everyone who signs calls of the webhook with a certain key.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.user) != has(self.key)",message="an approver is either a user or a key: set one of them"
 type Approver struct {
-	// user is the name of a user or a service account, as the Kubernetes API knows it.
+	// user is the name of a user or a service account, as the Kubernetes API reports it.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=250
@@ -285,11 +284,11 @@ type Approver struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.installation) || !(has(self.pull__dash__request) || has(self.notification))",message="the strategy installation cannot be combined with another one: keep one of installation, pull-request and notification"
 type Strategy struct {
-	// pull-request writes the revision into a Git repository by way of a pull request.
+	// pull-request writes the revision into a Git repository with a pull request.
 	// +optional
 	PullRequest *PullRequestStrategy `json:"pull-request,omitempty"`
 
-	// notification sends an event and leaves the change to whoever receives it.
+	// notification sends an event and leaves the change to its receiver.
 	// +optional
 	Notification *NotificationStrategy `json:"notification,omitempty"`
 
@@ -304,7 +303,7 @@ type Strategy struct {
 	SecretRef *LocalObjectReference `json:"secretRef,omitempty"`
 }
 
-// PullRequestStrategy promotes by way of pull requests. In the YAML files of the repository, every value marked with the
+// PullRequestStrategy promotes with pull requests. In the YAML files of the repository, every value marked with the
 // comment {"$promotion": "NAMESPACE:PIPELINE:ENVIRONMENT"} is replaced by the revision.
 type PullRequestStrategy struct {
 	// type of the Git server. gitea is for Forgejo, too.

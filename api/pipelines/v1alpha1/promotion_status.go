@@ -24,7 +24,7 @@ type PromotionStatus struct {
 	// +optional
 	Value string `json:"value,omitempty"`
 
-	// retries is how often somebody asked to do the promotion again. Each time it gets another key.
+	// retries is how often a retry of the promotion was requested. Each retry gets another key.
 	// +optional
 	Retries int32 `json:"retries,omitempty"`
 
@@ -32,7 +32,7 @@ type PromotionStatus struct {
 	// +optional
 	Downgrade bool `json:"downgrade,omitempty"`
 
-	// expedited is true if somebody asked to promote now: neither minHealthy nor windows hold the promotion.
+	// expedited is true if a user requested to promote now: neither minHealthy nor windows hold the promotion.
 	// +optional
 	Expedited bool `json:"expedited,omitempty"`
 
@@ -83,7 +83,7 @@ type PromotionStatus struct {
 	// +listType=atomic
 	Approvals []Approval `json:"approvals,omitempty"`
 
-	// pullRequest tells about the pull request.
+	// pullRequest describes the pull request.
 	// +optional
 	PullRequest *PullRequestStatus `json:"pullRequest,omitempty"`
 }
@@ -104,19 +104,19 @@ type PromotionState string
 const (
 	// PromotionUnapproved waits for approval.
 	PromotionUnapproved PromotionState = "Unapproved"
-	// PromotionRejected was rejected by somebody.
+	// PromotionRejected was rejected by a user.
 	PromotionRejected PromotionState = "Rejected"
 	// PromotionUnattempted is needed and allowed, but nothing has been done yet.
 	PromotionUnattempted PromotionState = "Unattempted"
 	// PromotionAttempting is being done. It is recorded before anything is changed, so that a restart finds what it left.
 	PromotionAttempting PromotionState = "Attempting"
-	// PromotionFailed could not be done; nextAttemptTime says whether it is tried again.
+	// PromotionFailed could not be done; nextAttemptTime says whether it is retried.
 	PromotionFailed PromotionState = "Failed"
 	// PromotionCreated has an open pull request.
 	PromotionCreated PromotionState = "Created"
 	// PromotionAbandoned had a pull request that was closed without merging.
 	PromotionAbandoned PromotionState = "Abandoned"
-	// PromotionSuperseded was given up because a new revision took over.
+	// PromotionSuperseded was replaced by a newer revision.
 	PromotionSuperseded PromotionState = "Superseded"
 	// PromotionSucceeded has been handed over; the environment has not arrived at the revision yet.
 	PromotionSucceeded PromotionState = "Succeeded"
@@ -124,7 +124,7 @@ const (
 	PromotionComplete PromotionState = "Complete"
 	// PromotionStalled has been handed over but does not arrive.
 	PromotionStalled PromotionState = "Stalled"
-	// PromotionRolledBack had arrived, and the environment went back to something else.
+	// PromotionRolledBack was complete, then the environment went back to another revision.
 	PromotionRolledBack PromotionState = "RolledBack"
 )
 
@@ -142,17 +142,18 @@ type PromotionError struct {
 	// +optional
 	Permanent bool `json:"permanent,omitempty"`
 
-	// generation of the Pipeline that the attempt was made for.
+	// generation of the Pipeline at the time of the attempt.
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
 
-	// inputs stands for what the attempt has found outside of the Pipeline: its Secret and the repository. If it changes,
+	// inputs represents what the attempt read outside of the Pipeline: its Secret and the repository. If it changes,
 	// another attempt may help.
 	// +optional
 	Inputs string `json:"inputs,omitempty"`
 }
 
-// Withdrawal is a pull request that is being closed because its promotion was given up.
+// Withdrawal is a pull request that is being closed because its promotion was dropped, for
+// example because a newer revision replaced it.
 type Withdrawal struct {
 	// revision that the promotion was for.
 	// +required
@@ -166,15 +167,15 @@ type Withdrawal struct {
 	// +required
 	Key string `json:"key"`
 
-	// message says why the promotion was given up.
+	// message says why the promotion was dropped.
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// pullRequest that is closed. It has no number if it is not known whether there is one.
+	// pullRequest that is closed. It has no number if it is unknown whether it exists.
 	// +required
 	PullRequest PullRequestStatus `json:"pullRequest"`
 
-	// startTime is when the promotion was given up.
+	// startTime is when the promotion was dropped.
 	// +required
 	StartTime metav1.Time `json:"startTime"`
 
@@ -241,7 +242,7 @@ const (
 	ApprovalKubernetesAPI ApprovalMethod = "KubernetesAPI"
 )
 
-// PullRequestStatus tells about a pull request.
+// PullRequestStatus describes a pull request.
 type PullRequestStatus struct {
 	// url of the pull request.
 	// +optional
@@ -255,7 +256,7 @@ type PullRequestStatus struct {
 	// +optional
 	State PullRequestState `json:"state,omitempty"`
 
-	// repository that it is in, as the strategy named it when the promotion was begun.
+	// repository that it is in, as the strategy named it when the promotion started.
 	// +optional
 	Repository *PullRequestStrategy `json:"repository,omitempty"`
 
@@ -263,7 +264,7 @@ type PullRequestStatus struct {
 	// +optional
 	Branch string `json:"branch,omitempty"`
 
-	// baseCommit is the commit of the base branch that the change was made on.
+	// baseCommit is the commit of the base branch that the change is based on.
 	// +optional
 	BaseCommit string `json:"baseCommit,omitempty"`
 

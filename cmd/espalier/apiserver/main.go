@@ -24,7 +24,7 @@ import (
 )
 
 // stopTimeout bounds the shutdown; a server that hangs must not keep a test waiting.
-const stopTimeout = 30 * time.Second
+const stopTimeout = 4 * time.Minute
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) 
 		ctx, cancel = context.WithCancel(ctx)
 		go func() {
 			defer cancel()
-			_, _ = io.Copy(io.Discard, stdin) // An unreadable input has ended, too.
+			_, _ = io.Copy(io.Discard, stdin) // An unreadable input counts as ended.
 		}()
 	}
 	if s.verbose {

@@ -33,7 +33,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// process is the command in a process of its own.
+// patience limits the waits of a broken test.
+const patience = 6 * time.Minute
+
+// process is the command in a separate process.
 type process struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
@@ -75,7 +78,7 @@ func (p *process) awaitReady(t *testing.T) (url string) {
 // awaitEnd returns the exit code. It fails the test if the process hangs.
 func (p *process) awaitEnd(t *testing.T) int {
 	t.Helper()
-	timer := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Kill() })
+	timer := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
 	defer timer.Stop()
 	for p.lines.Scan() {
 		t.Errorf("unexpected output: %s", p.lines.Text())
@@ -136,7 +139,7 @@ func TestServesUntilToldToStop(t *testing.T) {
 	}
 }
 
-// A process that is killed has no time to clean up. The next one must cope.
+// A killed process cannot clean up. The next one must cope.
 func TestStartsAfterACrash(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"--kubeconfig", filepath.Join(dir, "kubeconfig"), "--data-dir", filepath.Join(dir, "data")}

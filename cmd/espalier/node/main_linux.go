@@ -22,7 +22,7 @@ import (
 	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 
 	"espalier.dev/cmd/espalier/internal/dns"
-	_ "espalier.dev/cmd/espalier/internal/kubeversion" // tells them which version they are
+	_ "espalier.dev/cmd/espalier/internal/kubeversion" // sets the version of each of them
 	"espalier.dev/cmd/espalier/internal/nodeinit"
 )
 
@@ -46,7 +46,7 @@ func main() {
 			strings.Join(slices.Sorted(maps.Keys(parts)), ", "))
 		os.Exit(1)
 	}
-	os.Args = append([]string{name}, os.Args[2:]...) // as if each of them were a program of its own
+	os.Args = append([]string{name}, os.Args[2:]...) // as if each of them were a separate program
 	os.Exit(cli.Run(part()))
 }
 

@@ -18,6 +18,6 @@ func New(env cli.Environment) *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		Args:  cobra.NoArgs,
 	}
-	cmd.AddCommand(newValidate(env.IOStreams), newPush(env), newPull(env))
+	cmd.AddCommand(newValidate(env), newPush(env), newPull(env))
 	return cmd
 }

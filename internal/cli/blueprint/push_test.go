@@ -243,7 +243,7 @@ func TestAnUnsoundBlueprintIsNotPushed(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"errors":       {map[string]string{"blueprint.yaml": wrong}, `error: imports[1].name: "a" is taken by imports[0] already`},
+		"errors":       {map[string]string{"blueprint.yaml": wrong}, `error: imports[1].name: "a" is already used by imports[0]`},
 		"no blueprint": {map[string]string{"README": "x"}, `error: there is no file "blueprint.yaml"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -290,23 +290,23 @@ func TestWrongArgumentsOfPushAndPull(t *testing.T) {
 		"no tag":              {[]string{"push", source, "r.example.com/team/shop"}, "r.example.com/team/shop: to push, a reference needs a tag and no digest"},
 		"a digest":            {[]string{"push", source, "r.example.com/team/shop:1@sha256:" + strings.Repeat("a", 64)}, "needs a tag and no digest"},
 		"upper case":          {[]string{"push", source, "r.example.com/Team/shop:1"}, "in lower case but for the host"},
-		"two slashes":         {[]string{"push", source, server.URL + "//team/shop:1"}, "// stands between an archive and what is in it"},
+		"two slashes":         {[]string{"push", source, server.URL + "//team/shop:1"}, "// separates an archive from the artifact in it"},
 		"nothing before":      {[]string{"push", source, "//team/shop:1"}, "write ARCHIVE//REPOSITORY:TAG"},
 		"an archive alone":    {[]string{"push", source, "./archive.tgz"}, "write ARCHIVE//REPOSITORY:TAG"},
 		"a registry, or not":  {[]string{"push", source, "r.example.com//team/shop:1"}, "there is no archive r.example.com: a new one ends with .tar or .tgz, or begins with ./"},
-		"no archive":          {[]string{"push", source, "notes.txt//team/shop:1"}, "it is neither a directory nor a tar archive"},
-		"a broken archive":    {[]string{"push", source, "broken.tgz//team/shop:1"}, "it is neither a directory nor a tar archive"},
-		"another directory":   {[]string{"push", source, "./full//team/shop:1"}, "there is no file artifact-index.json"},
+		"no archive":          {[]string{"push", source, "notes.txt//team/shop:1"}, "neither a directory nor a tar archive"},
+		"a broken archive":    {[]string{"push", source, "broken.tgz//team/shop:1"}, "neither a directory nor a tar archive"},
+		"another directory":   {[]string{"push", source, "./full//team/shop:1"}, "file artifact-index.json is missing"},
 		"no such place":       {[]string{"push", source, "./none/archive.tgz//team/shop:1"}, "none"},
 		"a password":          {[]string{"push", source, "https://me:" + password + "@r.example.com/team/shop:1"}, "https://<masked>@r.example.com/team/shop:1: an address has no user and password"},
-		"not empty":           {[]string{"pull", server.URL + "/team/shop:1", "full"}, "full is not empty: name a directory that is empty or not there yet"},
+		"not empty":           {[]string{"pull", server.URL + "/team/shop:1", "full"}, "full is not empty: name an empty directory, or one that does not exist"},
 		"onto a file":         {[]string{"pull", server.URL + "/team/shop:1", "notes.txt"}, "notes.txt is a file"},
 		"here":                {[]string{"pull", server.URL + "/team/shop:1", "."}, "is the current directory"},
-		"no parent":           {[]string{"pull", server.URL + "/team/shop:1", "none/x"}, "none/x: the directory that it is to lie in is not there: create it"},
-		"nothing there":       {[]string{"pull", server.URL + "/team/shop:1", "x"}, "it is not there: check name and version, or push it"},
-		"nothing in archive":  {[]string{"pull", "archive.tgz//team/shop:1", "x"}, "the archive does not have it"},
+		"no parent":           {[]string{"pull", server.URL + "/team/shop:1", "none/x"}, "none/x: the parent directory does not exist: create it"},
+		"nothing there":       {[]string{"pull", server.URL + "/team/shop:1", "x"}, "not found: check name and version, or push it"},
+		"nothing in archive":  {[]string{"pull", "archive.tgz//team/shop:1", "x"}, "not in the archive"},
 		"no such archive":     {[]string{"pull", "none.tgz//team/shop:1", "x"}, "there is no archive none.tgz"},
-		"a component instead": {[]string{"pull", "archive.tgz//component-descriptors/example.com/shop:1.2.0", "x"}, "the artifact is no blueprint"},
+		"a component instead": {[]string{"pull", "archive.tgz//component-descriptors/example.com/shop:1.2.0", "x"}, "the artifact is not a blueprint"},
 		"pull with password":  {[]string{"pull", "me:" + password + "@r.example.com/team/shop:1", "x"}, "<masked>@r.example.com/team/shop:1: an address has no user and password"},
 	} {
 		t.Run(name, func(t *testing.T) { wantFailure(t, run(t, test.args...), test.want) })
@@ -346,7 +346,7 @@ func TestAFailingRegistryLeavesNothing(t *testing.T) {
 		server.Break(fault)
 		wantFailure(t, run(t, "push", source, server.URL+repository), "push the blueprint: ")
 		server.Break(nil)
-		wantFailure(t, run(t, "pull", server.URL+repository, filepath.Join(t.TempDir(), "x")), "it is not there")
+		wantFailure(t, run(t, "pull", server.URL+repository, filepath.Join(t.TempDir(), "x")), "not found")
 	}
 	pushed(t, source, reference)
 	for name, fault := range map[string]registry.Fault{
@@ -391,11 +391,11 @@ func TestCredentialsOfPush(t *testing.T) {
 		t.Fatal(err)
 	}
 	reference := server.URL + "/team/shop:1.0.0"
-	wantFailure(t, run(t, "push", source, reference), "wants other credentials", "docker login "+server.Host, "--registry-config")
+	wantFailure(t, run(t, "push", source, reference), "rejects the credentials", "docker login "+server.Host, "--registry-config")
 	if got := run(t, "push", source, reference, "--registry-config", config); got.Code != 0 {
 		t.Fatalf("%+v", got)
 	}
-	wantFailure(t, run(t, "pull", reference, filepath.Join(t.TempDir(), "x")), "wants other credentials", "docker login "+server.Host)
+	wantFailure(t, run(t, "pull", reference, filepath.Join(t.TempDir(), "x")), "rejects the credentials", "docker login "+server.Host)
 	if got := run(t, "pull", reference, filepath.Join(t.TempDir(), "x"), "--registry-config", config); got.Code != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -406,7 +406,7 @@ func TestABlueprintThatNobodyCouldRead(t *testing.T) {
 	server := registry.Start(t, registry.Options{})
 	files := original()
 	files["blanks"] = strings.Repeat(" ", 3<<20)
-	wantFailure(t, run(t, "push", directory(t, files), server.URL+"/team/shop:1"), "nobody could read the blueprint: ", "times as large as its packed form")
+	wantFailure(t, run(t, "push", directory(t, files), server.URL+"/team/shop:1"), "the blueprint would not be readable: ", "times as large as its packed form")
 }
 
 // tarOf is an archive with a file of any name.

@@ -9,23 +9,24 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"sigs.k8s.io/yaml"
 
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/display"
 	"espalier.dev/internal/offline"
 )
 
 type validateOptions struct {
-	streams genericiooptions.IOStreams
-	paths   []string
-	format  string
-	strict  bool
+	env    cli.Environment
+	files  []string
+	paths  []string
+	format *display.FormatFlag
+	strict bool
 }
 
-func newValidate(streams genericiooptions.IOStreams) *cobra.Command {
-	opts := validateOptions{streams: streams}
+func newValidate(env cli.Environment) *cobra.Command {
+	opts := validateOptions{env: env}
 	cmd := &cobra.Command{
-		Use:   "validate DIR|FILE...",
+		Use:   "validate [-f] DIR|FILE...",
 		Short: "Find mistakes in blueprints",
 		Long: `Find mistakes in blueprints: wrong or unknown fields, templates that do not compile,
 invalid schemas, missing files. Each finding names the field.
@@ -33,38 +34,53 @@ invalid schemas, missing files. Each finding names the field.
 DIR is the directory of a blueprint, which contains blueprint.yaml. FILE contains
 Installations with inline blueprints, or is blueprint.yaml itself; - is standard
 input. Blueprints that a blueprint contains for its nested installations are
-checked, too.
+checked, too. Directories and files can be given as arguments or with -f.
 
 Exit codes: 0 without errors, 1 with some. With --strict, warnings count as errors.`,
 		Example: `  espalier blueprint validate ./blueprint
-  espalier blueprint validate installation.yaml --strict
+  espalier blueprint validate -f installation.yaml --strict
   espalier blueprint validate ./blueprint -o json`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			opts.paths = args
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.paths = append(opts.files, args...)
+			if len(opts.paths) == 0 {
+				return cli.Misused(cmd, errors.New("there is nothing to validate: name directories or files, with or without -f"))
+			}
 			return validate(opts)
 		},
 	}
-	cmd.Flags().StringVarP(&opts.format, "output", "o", "", "output format: yaml, json, or nothing for text")
+	cli.AddFilenames(cmd, &opts.files, "directory of a blueprint, or file with Installations")
+	opts.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatYAML, display.FormatJSON)
 	cmd.Flags().BoolVar(&opts.strict, "strict", false, "treat warnings as errors")
 	return cmd
 }
 
 func validate(opts validateOptions) error {
-	write, known := writers[opts.format]
-	if !known {
-		return fmt.Errorf("unknown output format %q: --output takes yaml, json, or nothing for text", opts.format)
-	}
-	checked, err := offline.CheckBlueprints(opts.paths, opts.streams.In)
+	format, err := opts.format.Get()
 	if err != nil {
 		return err
 	}
-	if err := write(opts.streams.Out, checked); err != nil {
+	checked, err := offline.CheckBlueprints(opts.paths, opts.env.In)
+	if err != nil {
 		return err
 	}
+	if err := opts.print(checked, format); err != nil {
+		return err
+	}
+	return opts.judge(checked)
+}
+
+func (o validateOptions) print(checked []offline.CheckedBlueprint, format display.Format) error {
+	if format.IsData() {
+		return display.To(o.env, o.env.Out).Data(report{checked}, format)
+	}
+	return writeText(o.env.Out, checked)
+}
+
+// judge is an error if blueprints have mistakes, or if there are none.
+func (o validateOptions) judge(checked []offline.CheckedBlueprint) error {
 	faulty := 0
 	for _, c := range checked {
-		if len(c.Errors) > 0 || opts.strict && len(c.Warnings) > 0 {
+		if len(c.Errors) > 0 || o.strict && len(c.Warnings) > 0 {
 			faulty++
 		}
 	}
@@ -77,21 +93,6 @@ func validate(opts validateOptions) error {
 		return fmt.Errorf("%d of %d blueprints cannot be accepted", faulty, len(checked))
 	}
 	return nil
-}
-
-var writers = map[string]func(io.Writer, []offline.CheckedBlueprint) error{
-	"": writeText,
-	"json": func(w io.Writer, checked []offline.CheckedBlueprint) error {
-		return offline.WriteJSON(w, report{checked})
-	},
-	"yaml": func(w io.Writer, checked []offline.CheckedBlueprint) error {
-		text, err := yaml.Marshal(report{checked})
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(text)
-		return err
-	},
 }
 
 // report is what the command prints for programs.

@@ -46,11 +46,21 @@ masked.
 
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier bug-report -n shops
-  espalier bug-report -A --file report.tar.gz`,
+  espalier bug-report -A --output-file report.tar.gz`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), opts) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("file") {
+				opts.access.Tell("warning: --file and -f are deprecated: use --output-file")
+			}
+			return run(cmd.Context(), opts)
+		},
 	}
-	cmd.Flags().StringVarP(&opts.file, "file", "f", "", "archive to write, which must not exist (default espalier-bug-report-TIME.tar.gz)")
+	flags := cmd.Flags()
+	flags.StringVar(&opts.file, "output-file", "", "archive to write, which must not exist (default espalier-bug-report-TIME.tar.gz)")
+	flags.StringVarP(&opts.file, "file", "f", "", "archive to write")
+	if err := flags.MarkHidden("file"); err != nil {
+		panic(err) // The flag is defined above.
+	}
 	check.AddSystemFlags(cmd, &opts.subject)
 	opts.access = connect.AddFlags(cmd, env)
 	opts.access.AddAllNamespaces()
@@ -63,7 +73,7 @@ func run(ctx context.Context, opts options) error {
 		name = "espalier-bug-report-" + opts.env.Now().UTC().Format("20060102-150405") + ".tar.gz"
 	}
 	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("--file: %s exists already: choose another name", name)
+		return fmt.Errorf("--output-file: %s exists already: choose another name", name)
 	}
 	subject, err := check.Connect(opts.access, opts.env, opts.subject)
 	if err != nil {
@@ -84,7 +94,7 @@ func run(ctx context.Context, opts options) error {
 	for _, file := range c.files {
 		lines = append(lines, fmt.Sprintf("  %-28s %s", file.name, file.about))
 	}
-	return display.To(opts.env, opts.env.Out).Lines(append(lines, "", "Look through it before you hand it on: names of objects are not masked.")...)
+	return display.To(opts.env, opts.env.Out).Lines(append(lines, "", "Review it before you send it: names of objects are not masked.")...)
 }
 
 // write makes a file that others cannot read.
@@ -102,7 +112,7 @@ func write(name string, files []file) error {
 	}
 	out, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return fmt.Errorf("--file: %w", err)
+		return fmt.Errorf("--output-file: %w", err)
 	}
 	_, err = out.Write(content)
 	if err = errors.Join(err, out.Close()); err != nil {

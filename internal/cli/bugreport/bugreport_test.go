@@ -32,7 +32,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 func collect(t *testing.T, server *testkit.APIServer, namespace string, args ...string) (map[string]string, clitest.Result) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "report.tar.gz")
-	result := clitest.Run(t, server, namespace, clitest.Call{Command: bugreport.New, Args: append(args, "--file", name)})
+	result := clitest.Run(t, server, namespace, clitest.Call{Command: bugreport.New, Args: append(args, "--output-file", name)})
 	if result.Code != cli.ExitOK {
 		t.Fatalf("exit code %d: %s", result.Code, result.Stderr)
 	}
@@ -159,7 +159,7 @@ func TestTextsAreLeftOutWhereSecretsAreNotKnown(t *testing.T) {
 		}
 	}
 	said := files["objects/installations.yaml"]
-	if strings.Contains(said, "cannot use") || !strings.Contains(said, "phase: Failed") || !strings.Contains(said, "is not shown") {
+	if strings.Contains(said, "cannot use") || !strings.Contains(said, "phase: Failed") || !strings.Contains(said, "is withheld") {
 		t.Errorf("the installation is shown as:\n%s", said)
 	}
 	if !strings.Contains(files["objects/targets.yaml"], "forbidden") {
@@ -191,6 +191,9 @@ func TestAFileThatExistsStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	result := clitest.Run(t, server, server.Namespace(t), clitest.Call{Command: bugreport.New, Args: []string{"--file", name}})
+	if !strings.Contains(result.Stderr, "warning: --file and -f are deprecated: use --output-file") {
+		t.Errorf("the old name of the flag: %s", result.Stderr)
+	}
 	if content, err := os.ReadFile(name); err != nil || string(content) != "mine" || result.Code != cli.ExitError {
 		t.Errorf("%v, %s, exit code %d", err, content, result.Code)
 	}

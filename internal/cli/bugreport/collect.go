@@ -67,7 +67,7 @@ func (c *collector) collect(ctx context.Context) error {
 			report.Findings[i].Next[j] = prose(next, c.values)
 		}
 	}
-	c.add("check.yaml", "what espalier check says", report)
+	c.add("check.yaml", "findings of espalier check", report)
 	definitions, err := crd.All()
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ func addValues(ctx context.Context, c client.Reader, values *masking.Values, nam
 	var data lsv1alpha1.DataObjectList
 	for _, list := range []client.ObjectList{&secrets, &targets, &data} {
 		if err := c.List(ctx, list, within); err != nil {
-			return fmt.Errorf("list what must not be shown: %w", err)
+			return fmt.Errorf("list the values to mask: %w", err)
 		}
 	}
 	for _, secret := range secrets.Items {
@@ -88,8 +88,8 @@ var shown = map[string][]string{
 
 // ourMetadata is the prefix of our labels and annotations, whose values are names and words. Hashes and decisions are not shown.
 var ourMetadata = []string{
-	lsv1alpha1.OperationAnnotation, lsv1alpha1.EncompassedByLabel, lsv1alpha1.ExecutionManagedByLabel, lsv1alpha1.ExecutionManagedNameLabel,
-	lsv1alpha1.SubinstallationNameAnnotation,
+	lsv1alpha1.OperationAnnotation, lsv1alpha1.SuspendAnnotation, lsv1alpha1.EncompassedByLabel, lsv1alpha1.ExecutionManagedByLabel,
+	lsv1alpha1.ExecutionManagedNameLabel, lsv1alpha1.SubinstallationNameAnnotation,
 }
 
 // tree is a set of paths.

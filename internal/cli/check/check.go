@@ -72,7 +72,7 @@ func run(ctx context.Context, opts options) error {
 	if opts.subject.TargetTimeout <= 0 {
 		return &cli.Problem{
 			Code: cli.ExitError, What: fmt.Sprintf("--target-timeout is %s: a cluster needs some time to answer", opts.subject.TargetTimeout),
-			Next: []string{"give a duration such as 10s, or leave the clusters of Targets out with --targets=false"},
+			Next: []string{"use a duration such as 10s, or skip the clusters of Targets with --targets=false"},
 		}
 	}
 	subject, err := Connect(opts.access, opts.env, opts.subject)

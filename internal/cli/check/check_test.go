@@ -201,14 +201,18 @@ func faults(e *estate) map[string]fault {
 				return func() { renewed(clitest.Now()) }
 			},
 			check.Finding{
-				Level: check.Wrong, Check: "controllers", Object: "Lease espalier-system/espalier-controller", Message: "by pod-1 last 5m0s ago",
+				Level: check.Wrong, Check: "controllers", Object: "Lease espalier-system/espalier-controller", Message: "by pod-1 5m0s ago",
 				Next: []string{"get pods"},
 			},
 		},
 		"a role that is not bound": {
 			func() func() {
 				change(e, binding, func(b *rbacv1.ClusterRoleBinding) { b.Subjects[0].Name = "nobody" })
-				return func() { change(e, binding, func(b *rbacv1.ClusterRoleBinding) { b.Subjects[0].Name = account }) }
+				e.eventually(e.T, "a lack of rights", func(found []check.Finding) bool { return len(found) > 0 })
+				return func() {
+					change(e, binding, func(b *rbacv1.ClusterRoleBinding) { b.Subjects[0].Name = account })
+					e.eventually(e.T, "all rights again", func(found []check.Finding) bool { return len(found) == 0 })
+				}
 			},
 			check.Finding{
 				Level: check.Wrong, Check: "rights of the controllers", Object: "ServiceAccount espalier-system/espalier-controller",
@@ -230,7 +234,7 @@ func faults(e *estate) map[string]fault {
 				}
 			},
 			check.Finding{
-				Level: check.Wrong, Check: "definitions", Object: "CustomResourceDefinition targetsyncs.landscaper.gardener.cloud",
+				Level: check.Wrong, Check: "CRDs", Object: "CustomResourceDefinition targetsyncs.landscaper.gardener.cloud",
 				Message: "lacks the fields spec.tokenRotation", Next: []string{"crds.yaml"},
 			},
 		},
@@ -241,7 +245,7 @@ func faults(e *estate) map[string]fault {
 				return e.deletes(other)
 			},
 			check.Finding{
-				Level: check.Wrong, Check: "controllers of others", Object: "Deployment <namespace>/landscaper",
+				Level: check.Wrong, Check: "other controllers", Object: "Deployment <namespace>/landscaper",
 				Message: "works on the same objects", Next: []string{"scale deployment/landscaper --replicas 0"},
 			},
 		},
@@ -252,7 +256,7 @@ func faults(e *estate) map[string]fault {
 				return e.deletes(left)
 			},
 			check.Finding{
-				Level: check.Doubtful, Check: "controllers of others", Object: "ValidatingWebhookConfiguration left", Message: "before every change",
+				Level: check.Doubtful, Check: "other controllers", Object: "ValidatingWebhookConfiguration left", Message: "intercepts every change",
 				Next: []string{"kubectl delete validatingwebhookconfiguration left"},
 			},
 		},
@@ -375,7 +379,7 @@ func TestRightsInNamedNamespaces(t *testing.T) {
 func (e *estate) eventually(t *testing.T, what string, wanted func([]check.Finding) bool) {
 	t.Helper()
 	var report check.Report
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, testkit.Patience, true, func(context.Context) (bool, error) {
 		_, report = e.check(t)
 		return wanted(report.Findings), nil
 	})
@@ -404,7 +408,7 @@ func TestWhoMaySeeNothingIsTold(t *testing.T) {
 			continue
 		}
 		if len(found) != 1 || found[0].Level != check.Unknown || !strings.Contains(found[0].Message, "cannot be read: ") ||
-			!strings.Contains(found[0].Message, "forbidden") || !strings.HasPrefix(found[0].Next[0], "ask somebody with more rights") {
+			!strings.Contains(found[0].Message, "forbidden") || !strings.HasPrefix(found[0].Next[0], "have a user with more rights") {
 			t.Errorf("of the %s it is said %+v", title, found)
 		}
 	}

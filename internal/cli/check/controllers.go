@@ -60,10 +60,10 @@ func (e *examination) controllers(ctx context.Context) {
 	}
 	switch {
 	case running == 0 && led == 0:
-		e.add(Doubtful, "namespace "+e.System, "has neither a Deployment nor a Lease of espalier-controller, so nobody seems to work",
-			"install Espalier (docs/install.md), or name the namespace of the controllers with --system-namespace")
+		e.add(Doubtful, "namespace "+e.System, "has neither a Deployment nor a Lease of espalier-controller, so no controller seems to run",
+			"install Espalier (docs/install.md), or set the namespace of the controllers with --system-namespace")
 	case led == 0 && e.argument("--leader-elect") != "false":
-		e.add(Wrong, "namespace "+e.System, "has no Lease of espalier-controller: none of its processes has ever worked",
+		e.add(Wrong, "namespace "+e.System, "has no Lease of espalier-controller: none of its processes has ever been active",
 			"kubectl -n "+e.System+" logs deployment/"+controllerName)
 	}
 }
@@ -77,10 +77,10 @@ func (e *examination) ready(deployment *appsv1.Deployment) {
 	logs := "kubectl -n " + deployment.Namespace + " logs deployment/" + deployment.Name
 	switch {
 	case want == 0:
-		e.add(Wrong, object, "is scaled to zero, so nobody works",
+		e.add(Wrong, object, "is scaled to zero, so no controller runs",
 			fmt.Sprintf("kubectl -n %s scale deployment/%s --replicas 1", deployment.Namespace, deployment.Name))
 	case deployment.Status.AvailableReplicas == 0:
-		e.add(Wrong, object, "has no pod that is available"+because(deployment), logs)
+		e.add(Wrong, object, "has no available pod"+because(deployment), logs)
 	case deployment.Status.AvailableReplicas < want:
 		e.add(Doubtful, object, fmt.Sprintf("has %d of %d pods available%s", deployment.Status.AvailableReplicas, want, because(deployment)), logs)
 	}
@@ -102,12 +102,12 @@ func (e *examination) held(lease *coordinationv1.Lease) {
 	object := "Lease " + lease.Namespace + "/" + lease.Name
 	spec := lease.Spec
 	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
-		e.add(Wrong, object, "is held by nobody, so nobody works", "kubectl -n "+lease.Namespace+" get pods")
+		e.add(Wrong, object, "has no holder, so no controller is active", "kubectl -n "+lease.Namespace+" get pods")
 		return
 	}
 	silence := e.Now.Sub(spec.RenewTime.Time)
 	if silence > missedRenewals*time.Duration(*spec.LeaseDurationSeconds)*time.Second {
-		message := fmt.Sprintf("was renewed by %s last %s ago, so nobody works", *spec.HolderIdentity, silence.Round(time.Second))
+		message := fmt.Sprintf("was last renewed by %s %s ago, so no controller is active", *spec.HolderIdentity, silence.Round(time.Second))
 		e.add(Wrong, object, message, "kubectl -n "+lease.Namespace+" get pods")
 	}
 }
@@ -149,7 +149,7 @@ func (e *examination) others(ctx context.Context) {
 	for _, configuration := range webhooks.Items {
 		if slices.ContainsFunc(configuration.Webhooks, concernsUs) {
 			e.add(Doubtful, "ValidatingWebhookConfiguration "+configuration.Name,
-				"is asked before every change of our objects, and Espalier has no webhooks: if nobody answers, changes fail",
+				"intercepts every change to objects of Espalier, which has no webhooks itself: if it does not answer, changes fail",
 				"if it is that of Landscaper: kubectl delete validatingwebhookconfiguration "+configuration.Name)
 		}
 	}

@@ -19,14 +19,14 @@ import (
 // shownFields is how many fields a finding names.
 const shownFields = 3
 
-const applyDefinitions = "apply the definitions of this version: kubectl apply --server-side --force-conflicts -f crds.yaml; " +
+const applyDefinitions = "apply the CRDs of this version: kubectl apply --server-side --force-conflicts -f crds.yaml; " +
 	"or start espalier-controller with --install-crds"
 
 // definitions compares the definitions in the cluster with those of this build.
 func (e *examination) definitions(ctx context.Context) {
 	wanted, err := crd.All()
 	if err != nil {
-		e.unknown("the definitions of this build", err)
+		e.unknown("the CRDs of this build", err)
 		return
 	}
 	for _, own := range wanted {
@@ -36,7 +36,7 @@ func (e *examination) definitions(ctx context.Context) {
 		switch {
 		case apierrors.IsNotFound(err):
 			if !e.Before {
-				e.add(Wrong, object, "does not exist, so its objects cannot", applyDefinitions)
+				e.add(Wrong, object, "does not exist, so its objects cannot exist", applyDefinitions)
 			}
 		case apierrors.IsForbidden(err):
 			e.served(wanted, err)
@@ -61,7 +61,7 @@ func (e *examination) served(wanted []*apiextensionsv1.CustomResourceDefinition,
 	if err != nil {
 		cause = err
 	}
-	e.unknown("the definitions", cause)
+	e.unknown("the CRDs", cause)
 }
 
 // replaceable checks before an installation whether the CRD of this build can replace the existing one.
@@ -72,24 +72,24 @@ func (e *examination) replaceable(object string, there, own *apiextensionsv1.Cus
 		return
 	}
 	if lost := definitions.Missing(there, own); len(lost) > 0 {
-		e.add(Doubtful, object, fmt.Sprintf("exists and has fields that the definition of this version lacks: %s", some(lost)),
-			"see docs/migration.md on what becomes of them, and keep a copy: kubectl get "+own.Name+" -A -o yaml")
+		e.add(Doubtful, object, fmt.Sprintf("exists and has fields that the CRD of this version lacks: %s", some(lost)),
+			"see docs/migration.md for what happens to them, and keep a copy: kubectl get "+own.Name+" -A -o yaml")
 	}
 }
 
 func (e *examination) compare(object string, there, own *apiextensionsv1.CustomResourceDefinition) {
 	switch {
 	case there.DeletionTimestamp != nil:
-		e.add(Wrong, object, "is being deleted, and all its objects with it: those with finalizers go when their controllers run",
+		e.add(Wrong, object, "is being deleted, and all its objects with it: those with finalizers are deleted when their controllers run",
 			"let the controllers run until it is gone, then "+applyDefinitions)
 	case !definitions.IsEstablished(there):
 		e.add(Wrong, object, "is not served: "+refusedNames(there), "kubectl describe crd "+own.Name)
 	default:
 		if lacking := definitions.Missing(own, there); len(lacking) > 0 {
-			e.add(Wrong, object, fmt.Sprintf("is older than this version, or somebody else's: it lacks the fields %s", some(lacking)), applyDefinitions)
+			e.add(Wrong, object, fmt.Sprintf("is older than this version, or belongs to another product: it lacks the fields %s", some(lacking)), applyDefinitions)
 		} else if newer := definitions.Missing(there, own); len(newer) > 0 {
 			e.add(Doubtful, object, fmt.Sprintf("has fields that this version does not know: %s", some(newer)),
-				"use the version of espalier that has installed it ("+there.Annotations[definitions.VersionAnnotation]+")")
+				"use the version of espalier that installed it ("+there.Annotations[definitions.VersionAnnotation]+")")
 		}
 	}
 }

@@ -122,10 +122,10 @@ func Examine(ctx context.Context, subject Subject) (*Report, error) {
 		do    func(context.Context)
 	}
 	checks := []step{
-		{"definitions", e.definitions},
+		{"CRDs", e.definitions},
 		{"controllers", e.controllers},
 		{"rights of the controllers", e.accountRights},
-		{"controllers of others", e.others},
+		{"other controllers", e.others},
 		{"deployers", e.deployers},
 		{"installations", e.installations},
 		{"pipelines", e.pipelines},
@@ -135,7 +135,7 @@ func Examine(ctx context.Context, subject Subject) (*Report, error) {
 	}
 	if subject.Before {
 		checks = checks[:1]
-		checks = append(checks, step{"your rights", e.ownRights}, step{"controllers of others", e.others})
+		checks = append(checks, step{"your rights", e.ownRights}, step{"other controllers", e.others})
 	}
 	for _, check := range checks {
 		e.begin(check.title)
@@ -155,7 +155,7 @@ func (e *examination) add(level Level, object, message string, next ...string) {
 
 // unknown tells that something could not be looked at.
 func (e *examination) unknown(object string, err error) {
-	next := []string{"ask somebody with more rights to run this check"}
+	next := []string{"have a user with more rights run this check"}
 	if !apierrors.IsForbidden(err) {
 		next = []string{"run the check again"}
 	}
@@ -165,11 +165,11 @@ func (e *examination) unknown(object string, err error) {
 func (e *examination) serverVersion() {
 	found, err := version.ParseGeneric(e.report.Server)
 	if err != nil {
-		e.add(Unknown, "the API server", fmt.Sprintf("says that its version is %q, which is none", e.report.Server))
+		e.add(Unknown, "the API server", fmt.Sprintf("reports the invalid version %q", e.report.Server))
 		return
 	}
 	if found.LessThan(version.MustParseGeneric(oldestServer)) {
-		e.add(Wrong, "the API server", fmt.Sprintf("is of version %s, and our definitions need %s or later", e.report.Server, oldestServer),
+		e.add(Wrong, "the API server", fmt.Sprintf("has version %s, but the CRDs need %s or later", e.report.Server, oldestServer),
 			"upgrade the cluster")
 	}
 }

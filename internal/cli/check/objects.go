@@ -46,7 +46,7 @@ func (e *examination) deployers(ctx context.Context) {
 	}
 	for _, kind := range slices.Sorted(maps.Keys(seen)) {
 		if !picked[kind] && !slices.Contains(ownTypes, kind) {
-			e.add(Doubtful, "DeployItem "+seen[kind], fmt.Sprintf("is of type %s, of which no deployer has ever picked one up", kind),
+			e.add(Doubtful, "DeployItem "+seen[kind], fmt.Sprintf("is of type %s, which no deployer has ever picked up", kind),
 				"install a deployer of that type, or correct the type in the blueprint")
 		}
 	}
@@ -79,7 +79,7 @@ func (e *examination) installations(ctx context.Context) {
 	}
 }
 
-// pipelines checks for each pipeline whether somebody must act.
+// pipelines checks for each pipeline whether a user must act.
 func (e *examination) pipelines(ctx context.Context) {
 	var list pipelines.PipelineList
 	if err := e.Client.List(ctx, &list, client.InNamespace(e.Namespace)); err != nil {

@@ -28,8 +28,8 @@ func (e *examination) accountRights(ctx context.Context) {
 	e.account, err = e.accountExists(ctx)
 	switch {
 	case err == nil && !e.account:
-		e.add(Unknown, object, "does not exist, so it is not known as whom the controllers run",
-			"name it with --system-namespace and --service-account")
+		e.add(Unknown, object, "does not exist, so the service account of the controllers is unknown",
+			"set it with --system-namespace and --service-account")
 		return
 	case err != nil:
 		e.unknown(object, err)
@@ -83,7 +83,7 @@ func (e *examination) roleOf(ctx context.Context, object string, role rbac.Role)
 	if len(missing) > 0 {
 		level, remark := Wrong, ""
 		if e.argument("--controllers") != "" {
-			level, remark = Doubtful, ", which matters if that controller is among those of --controllers"
+			level, remark = Doubtful, ", which matters if --controllers selects that controller"
 		}
 		e.add(level, object, fmt.Sprintf("lacks rights of the role %s: %s%s", role.Name, some(missing), remark), bindCommand(e.Subject, role))
 	}

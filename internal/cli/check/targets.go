@@ -122,12 +122,7 @@ func (e *examination) lookAt(ctx context.Context, all []lsv1alpha1.Target, wante
 // IsClusterTarget reports whether a Target leads to a cluster and is the original. An installation that imports a Target makes a copy of
 // it, which leads where the original does.
 func IsClusterTarget(t *lsv1alpha1.Target) bool {
-	return !isCopy(t) && t.Spec.Type == lsv1alpha1.TargetTypeKubernetesCluster
-}
-
-// isCopy reports whether an installation has made a Target of one that it imports. It leads where the original does.
-func isCopy(t *lsv1alpha1.Target) bool {
-	return t.Labels[lsv1alpha1.DataObjectSourceTypeLabel] == lsv1alpha1.DataObjectSourceImport
+	return !objecttree.IsCopy(t) && t.Spec.Type == lsv1alpha1.TargetTypeKubernetesCluster
 }
 
 // contentKey is the same for Targets of a namespace that say the same, as an original and its copies do.
@@ -182,7 +177,7 @@ func (e *examination) target(ctx context.Context, reader live.Reader, t *lsv1alp
 	lacking, err := reader.Lacking(ctx, t, uses)
 	switch {
 	case err != nil:
-		e.add(Unknown, object, "leads to a cluster that does not say what its credential may do: "+masking.Words(err), "run the check again")
+		e.add(Unknown, object, "leads to a cluster that does not report the rights of the credential: "+masking.Words(err), "run the check again")
 	case len(lacking) > 0:
 		result.Rights = TooFewRights
 		e.add(Doubtful, object, "has a credential that may not do what its deploy items need: "+some(lacking),
@@ -234,30 +229,30 @@ func (e *examination) unreached(t string, err error) {
 	var unreachable *target.Unreachable
 	switch {
 	case errors.Is(err, live.ErrRefused):
-		e.add(Wrong, object, "has a credential that its cluster does not accept: it may have expired or been revoked",
+		e.add(Wrong, object, "has a credential that its cluster rejects: it may have expired or been revoked",
 			"put a new one into the Target, or into its Secret")
 	case errors.Is(err, live.ErrTokenKept):
 		e.add(Unknown, object, "is not checked: that would send a token of its service account to another cluster",
-			"look at it with espalier tree --live, if you trust whoever has written it")
+			"look at it with espalier tree --live, if you trust its author")
 	case apierrors.IsForbidden(err):
-		e.add(Unknown, object, "cannot be checked: you may not read what it refers to: "+words, "ask somebody with more rights to run this check")
+		e.add(Unknown, object, "cannot be checked: you may not read what it refers to: "+words, "have a user with more rights run this check")
 	case details.Reason == target.ReasonTokenRefused && slices.Contains(details.Codes, string(lsv1alpha1.ErrorUnauthorized)):
 		e.add(Unknown, object, "cannot be checked: you may not create tokens for its service account (create serviceaccounts/token)",
-			"ask somebody with more rights to run this check")
+			"have a user with more rights run this check")
 	case errors.Is(err, context.DeadlineExceeded):
 		e.add(Doubtful, object, fmt.Sprintf("leads to a cluster that did not answer this machine within %s", e.TargetTimeout),
-			"see whether the cluster runs, and whether the controllers reach its address")
+			"check that the cluster runs and that the controllers can reach it")
 	case details.Reason == target.ReasonUnreachable:
 		if errors.As(err, &unreachable) {
 			words = unreachable.Server + ": " + masking.Words(unreachable.Unwrap())
 		}
 		e.add(Doubtful, object, "leads to a cluster that this machine cannot reach: "+words,
-			"see whether the cluster runs, and whether the controllers reach its address")
+			"check that the cluster runs and that the controllers can reach it")
 	case slices.Contains(faultsOfTargets, details.Reason):
 		_, why, _ := strings.Cut(words, t+": ")
 		e.add(Wrong, object, "cannot be used: "+cmp.Or(why, words), "correct the Target (docs/targets.md)")
 	default:
-		e.add(Doubtful, object, "leads to a cluster that could not be asked for its version: "+words, "run the check again")
+		e.add(Doubtful, object, "leads to a cluster whose version cannot be read: "+words, "run the check again")
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"espalier.dev/internal/cli/diff"
 	"espalier.dev/internal/cli/export"
 	"espalier.dev/internal/cli/get"
+	"espalier.dev/internal/cli/history"
 	"espalier.dev/internal/cli/inventory"
 	"espalier.dev/internal/cli/job"
 	"espalier.dev/internal/cli/migrate"
@@ -25,15 +26,17 @@ import (
 	"espalier.dev/internal/cli/tree"
 	"espalier.dev/internal/cli/ui"
 	"espalier.dev/internal/cli/wait"
+	"espalier.dev/internal/cli/watch"
 	"espalier.dev/internal/cli/why"
 )
 
 // ForInstallations returns the commands that show and steer installations.
 func ForInstallations(env cli.Environment) []*cobra.Command {
 	return []*cobra.Command{
-		get.New(env), tree.New(env), why.New(env), inventory.New(env), inventory.NewTrace(env), job.NewTimeline(env), job.NewLogs(env),
-		diff.New(env), request.NewReconcile(env), wait.New(env), request.NewInterrupt(env), request.NewDelete(env),
-		create.New(env), export.New(env),
+		get.New(env), tree.New(env), watch.New(env), why.New(env), inventory.New(env), inventory.NewTrace(env),
+		job.NewTimeline(env), job.NewLogs(env), diff.New(env), request.NewReconcile(env), wait.New(env), request.NewInterrupt(env),
+		request.NewSuspend(env), request.NewResume(env), request.NewDelete(env),
+		history.New(env), history.NewRollback(env), create.New(env), export.New(env),
 	}
 }
 

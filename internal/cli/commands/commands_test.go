@@ -18,6 +18,9 @@ import (
 	"espalier.dev/internal/cli/blueprint"
 	"espalier.dev/internal/cli/commands"
 	"espalier.dev/internal/cli/component"
+	"espalier.dev/internal/cli/diff"
+	"espalier.dev/internal/cli/render"
+	"espalier.dev/internal/cli/version"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/clitest"
 )
@@ -47,8 +50,11 @@ func TestEveryCommandIsDocumented(t *testing.T) {
 	root := cli.NewRoot(streams, commands.All(cli.NewEnvironment(streams))...)
 	for _, command := range withThoseBelow(root.Commands()) {
 		codes := cli.ExitCodesHelp
-		if command.Name() == "diff" {
+		switch command.Name() {
+		case "diff":
 			codes = "Exit codes: 0 a job would change nothing; 1 it would change something; 2 or higher an" // as kubectl diff
+		case "watch":
+			codes = "Exit codes: 0 after q or Ctrl-C; 1 wrong usage or another error; 5 not found or not\npermitted."
 		}
 		if !strings.Contains(command.Long, codes) || command.Example == "" || command.Short == "" {
 			t.Errorf("the help of %s lacks exit codes, an example or a summary", command.CommandPath())
@@ -58,6 +64,21 @@ func TestEveryCommandIsDocumented(t *testing.T) {
 		}
 		for _, missing := range undocumented(command, string(page)) {
 			t.Errorf("docs/cli.md does not mention flag %s of %s", missing, command.CommandPath())
+		}
+	}
+	// These work without a cluster. Those that only the program has, such as kubectl, have a test there.
+	root = cli.NewRoot(streams, version.New(cli.NewEnvironment(streams), "v1.35.0"))
+	root.InitDefaultCompletionCmd()
+	for _, command := range root.Commands() {
+		_, section, found := strings.Cut(string(page), "\n## `"+command.CommandPath()+"`\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		if !found || command.Short == "" {
+			t.Errorf("docs/cli.md has no section on %s, or its help has no summary", command.CommandPath())
+		}
+		for _, described := range append(command.Commands(), command) {
+			for _, missing := range undocumented(described, section) {
+				t.Errorf("docs/cli.md does not mention flag %s of %s", missing, described.CommandPath())
+			}
 		}
 	}
 }
@@ -85,6 +106,23 @@ func TestCommandsWithoutAClusterAreDocumented(t *testing.T) {
 		}
 		if !strings.Contains(command.Long, "Exit codes: 0") || command.Example == "" || command.Short == "" {
 			t.Errorf("the help of %s lacks exit codes, an example or a summary", command.CommandPath())
+		}
+	}
+}
+
+// Errors name commands as the user has called them.
+func TestErrorsNameTheCommand(t *testing.T) {
+	for _, command := range []string{"render", "diff", "blueprint validate"} {
+		for binary, program := range map[string]string{"espalier": "espalier", "kubectl-espalier": "kubectl espalier"} {
+			streams, _, _, stderr := genericiooptions.NewTestIOStreams()
+			env := cli.NewEnvironment(streams)
+			root := cli.NewRoot(streams, diff.New(env), render.New(env, nil), blueprint.New(env))
+			cli.NameAfter(root, binary)
+			root.SetArgs(strings.Fields(command))
+			code, want := cli.Run(t.Context(), root), "\nSee '"+program+" "+command+" --help'\n"
+			if code == cli.ExitOK || !strings.HasSuffix(stderr.String(), want) {
+				t.Errorf("%s %s: exit code %d, %q, want %q at the end", binary, command, code, stderr, want)
+			}
 		}
 	}
 }
@@ -136,10 +174,15 @@ func TestCompletion(t *testing.T) {
 		"unknown one":    {[]string{"approve", "nope", ""}, nil},
 		"of no use here": {[]string{"pipeline why", "shop", ""}, nil},
 		"of use here":    {[]string{"pipeline history", "shop", "p"}, []string{"production"}},
-		"graphs":         {[]string{"pipeline graph", "-o", ""}, []string{"text", "svg", "mermaid", "dot"}},
+		"graphs":         {[]string{"pipeline graph", "-o", ""}, []string{"text", "tree", "svg", "mermaid", "dot"}},
 		"all":            {[]string{"tree", ""}, []string{"blog", "shop", "shop-database", "shop-web"}},
 		"inventories":    {[]string{"inventory", "shop-"}, []string{"shop-database", "shop-web"}},
+		"watched":        {[]string{"watch", "shop-"}, []string{"shop-database", "shop-web"}},
+		"one watched":    {[]string{"watch", "shop", ""}, nil},
 		"any object":     {[]string{"trace", ""}, nil},
+		"of a history":   {[]string{"history", ""}, []string{"blog", "shop"}},
+		"one history":    {[]string{"history", "shop", ""}, nil},
+		"a rollback":     {[]string{"rollback", "sh"}, []string{"shop"}},
 		"roots":          {[]string{"reconcile", ""}, []string{"blog", "shop"}},
 		"begun":          {[]string{"delete", "sh"}, []string{"shop"}},
 		"exported":       {[]string{"export", "blog", ""}, []string{"shop"}},
@@ -149,9 +192,11 @@ func TestCompletion(t *testing.T) {
 		"of a timeline":  {[]string{"timeline", "shop-"}, []string{"shop-database", "shop-web"}},
 		"of logs":        {[]string{"logs", "shop", ""}, nil},
 		"targets":        {[]string{"target check", ""}, []string{"cluster"}},
-		"formats":        {[]string{"get", "-o", ""}, []string{"table", "wide", "tree", "json", "yaml", "name"}},
-		"goals":          {[]string{"wait", "shop", "--for", ""}, []string{"deleted", "finished", "succeeded"}},
-		"namespaces":     {[]string{"get", "-n", namespace}, []string{namespace}},
+		"formats": {[]string{"get", "-o", ""}, []string{
+			"table", "wide", "tree", "json", "yaml", "name", "jsonpath=", "jsonpath-file=", "go-template=", "go-template-file=",
+		}},
+		"goals":      {[]string{"wait", "shop", "--for", ""}, []string{"deleted", "finished", "succeeded"}},
+		"namespaces": {[]string{"get", "-n", namespace}, []string{namespace}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			last := len(test.args) - 1

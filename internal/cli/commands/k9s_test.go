@@ -72,7 +72,7 @@ func TestCommandsForK9sExist(t *testing.T) {
 			}
 			called := strings.TrimPrefix(command.CommandPath(), root.Name()+" ")
 			seen[called] = true
-			if changes := []string{"reconcile", "interrupt", "approve", "promote"}; slices.Contains(changes, called) && !p.Dangerous {
+			if changes := []string{"reconcile", "interrupt", "approve", "promote", "watch"}; slices.Contains(changes, called) && !p.Dangerous {
 				t.Errorf("%s changes something, and is offered by k9s --readonly", name)
 			}
 			if err := command.ParseFlags(rest); err != nil {
@@ -82,7 +82,7 @@ func TestCommandsForK9sExist(t *testing.T) {
 			}
 		}
 	}
-	for _, wanted := range []string{"why", "tree", "reconcile", "interrupt", "approve", "promote", "pipeline why"} {
+	for _, wanted := range []string{"why", "tree", "watch", "reconcile", "interrupt", "approve", "promote", "pipeline why"} {
 		if !seen[wanted] {
 			t.Errorf("nothing calls %s", wanted)
 		}

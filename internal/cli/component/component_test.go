@@ -62,6 +62,27 @@ func TestComponentsOfRegistriesAndArchives(t *testing.T) {
 	}
 }
 
+// A tree is also told to programs, each component once, and drawn.
+func TestTreesInOtherFormats(t *testing.T) {
+	var at string
+	for _, repository := range everywhere(t, shop(t)) {
+		at = repository + "//example.com/shop:1.2.0"
+	}
+	for format, want := range map[string]string{
+		"jsonpath={.components[*].name}": "example.com/shop example.com/web example.com/base example.com/db",
+		"json":                           `"component": "example.com/base"`,
+		"yaml":                           "name: web\n",
+		"mermaid":                        `|"base"| n`,
+		"dot":                            `digraph "example.com/shop:1.2.0" {`,
+		"svg":                            "From example.com/shop to example.com/web: web.",
+	} {
+		if got := run(t, "tree", at, "-o", format); got.Code != 0 || !strings.Contains(got.Stdout, want) {
+			t.Errorf("-o %s: %+v", format, got)
+		}
+	}
+	wantFailure(t, run(t, "tree", at, "-o", "wide"), `unknown output format "wide": --output takes tree, json, yaml, svg`)
+}
+
 // checkLicence reads the content of a resource that several references lead to, by each of them.
 func checkLicence(t *testing.T, at string) {
 	t.Helper()
@@ -122,9 +143,9 @@ func TestWrongArguments(t *testing.T) {
 		"no repository":      {[]string{"tree", "//example.com/shop:1.0.0"}, "write REPOSITORY//COMPONENT:VERSION"},
 		"no such archive":    {[]string{"tree", "./nothing//example.com/shop:1.0.0"}, "there is no archive ./nothing"},
 		"no such tgz":        {[]string{"tree", "nothing.tgz//example.com/shop:1.0.0"}, "there is no archive nothing.tgz"},
-		"no archive":         {[]string{"tree", "notes.txt//example.com/shop:1.0.0"}, "it is neither a directory nor a tar archive that can be read"},
-		"no index":           {[]string{"tree", ".//example.com/shop:1.0.0"}, "there is no file artifact-index.json"},
-		"a strange scheme":   {[]string{"get", "ftp://r.example.com//a:1.0.0"}, "begins with https://, http:// or oci://"},
+		"no archive":         {[]string{"tree", "notes.txt//example.com/shop:1.0.0"}, "neither a directory nor a tar archive that can be read"},
+		"no index":           {[]string{"tree", ".//example.com/shop:1.0.0"}, "file artifact-index.json is missing"},
+		"a strange scheme":   {[]string{"get", "ftp://r.example.com//a:1.0.0"}, "must start with https://, http:// or oci://"},
 		"a strange version":  {[]string{"get", server.URL + "//a:newest"}, "component a:newest: a name and a semantic version"},
 		"a strange name":     {[]string{"get", server.URL + "//Ä b:1.0.0"}, "lower-case letters"},
 		"an unknown one":     {[]string{"get", server.URL + "//example.com/none:1.0.0"}, "component example.com/none:1.0.0 was not found"},
@@ -134,7 +155,7 @@ func TestWrongArguments(t *testing.T) {
 		"no resource":        {[]string{"resolve", at, "cd://resources/none"}, "none"},
 		"no place":           {[]string{"resolve", at, "cd://resources/blueprint", "--content", "none/file"}, "none"},
 		"no signature":       {[]string{"verify", at, "--public-key", "k"}, "--signature is missing"},
-		"nobody is trusted":  {[]string{"verify", at, "--signature", "s"}, "give a key with --public-key, or certificates with --ca"},
+		"no trusted key":     {[]string{"verify", at, "--signature", "s"}, "no trusted key: set --public-key or --ca"},
 		"no key":             {[]string{"verify", at, "--signature", "s", "--public-key", "none.pem"}, "--public-key: open none.pem"},
 		"no certificate":     {[]string{"verify", at, "--signature", "s", "--ca", "none.pem"}, "--ca: open none.pem"},
 		"no configuration":   {[]string{"get", at, "--registry-config", "none.json"}, "--registry-config: open none.json"},
@@ -142,7 +163,7 @@ func TestWrongArguments(t *testing.T) {
 		"a password":         {[]string{"get", "https://" + username + ":" + password + "@r.example.com//a:1.0.0"}, "https://<masked>@r.example.com//a:1.0.0: an address has no user and password"},
 		"a bare password":    {[]string{"tree", username + ":" + password + "@r.example.com//a:1.0.0"}, "<masked>@r.example.com//a:1.0.0: an address has no user and password"},
 		"password, no name":  {[]string{"tree", "https://" + username + ":" + password + "@r.example.com"}, "https://<masked>@r.example.com: write REPOSITORY"},
-		"TLS where there is": {[]string{"get", strings.Replace(at, "http:", "https:", 1)}, "it does not speak TLS: begin its address with http:// if that is intended"},
+		"TLS where there is": {[]string{"get", strings.Replace(at, "http:", "https:", 1)}, "it does not support TLS: if that is intended, start its address with http://"},
 	} {
 		t.Run(name, func(t *testing.T) { wantFailure(t, run(t, test.args...), test.want) })
 	}
@@ -162,7 +183,7 @@ func TestCredentials(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	refused := []string{"the registry wants other credentials", "next:  docker login " + server.Host, "--registry-config"}
+	refused := []string{"the registry rejects the credentials", "next:  docker login " + server.Host, "--registry-config"}
 	for _, command := range []string{"get", "tree"} {
 		wantFailure(t, run(t, command, at), refused...)
 		got := run(t, command, at, "--registry-config", wrong)
@@ -180,9 +201,9 @@ func TestCredentials(t *testing.T) {
 	if err := os.WriteFile(helped, []byte(`{"credsStore": "desktop"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wantFailure(t, run(t, "get", at, "--registry-config", helped), append(refused, "helpers (credsStore, credHelpers), which are not asked")...)
+	wantFailure(t, run(t, "get", at, "--registry-config", helped), append(refused, "helpers (credsStore, credHelpers), which are not used")...)
 	server.Break(registry.On("/manifests/", registry.Status(http.StatusForbidden)))
-	wantFailure(t, run(t, "get", at, "--registry-config", right), "the credentials do not permit it", "docker login "+server.Host)
+	wantFailure(t, run(t, "get", at, "--registry-config", right), "the credentials lack the right", "docker login "+server.Host)
 }
 
 func TestVerify(t *testing.T) {

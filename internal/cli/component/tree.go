@@ -13,33 +13,119 @@ import (
 	"espalier.dev/internal/cli/display"
 	"espalier.dev/internal/cli/registry"
 	"espalier.dev/internal/component"
+	"espalier.dev/internal/diagram"
 )
 
 func newTree(env cli.Environment) *cobra.Command {
 	var access *registry.Access
+	var format *display.FormatFlag
 	cmd := &cobra.Command{
 		Use:   "tree REPOSITORY//COMPONENT:VERSION",
 		Short: "Show a component with its resources and everything that it refers to",
 		Long: `Show a component with its resources and everything that it refers to, directly and
 indirectly. A component that occurs several times is shown in full the first time.
 
+-o json and -o yaml list each component once, starting with the requested one. -o svg
+draws a picture for browsers; -o mermaid and -o dot print the same graph for Mermaid and
+Graphviz.
+
 ` + registry.FlagsHelp,
 		Example: `  espalier component tree ` + placeExample + `
-  espalier component tree ./archive.tgz//example.com/shop:1.2.0`,
+  espalier component tree ./archive.tgz//example.com/shop:1.2.0 -o svg > shop.svg`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			chosen, err := format.Get()
+			if err != nil {
+				return err
+			}
 			return with(cmd.Context(), access, args[0], func(_ context.Context, f found) error {
-				d := drawing{set: f.set, drawn: map[component.ID]bool{}}
-				d.line(display.Clean(f.set.Root().ID().String()))
-				if err := d.below(f.set.Root(), ""); err != nil {
-					return err
-				}
-				return display.To(env, env.Out).Lines(d.lines...)
+				return show(display.To(env, env.Out), f.set, chosen)
 			})
 		},
 	}
 	access = registry.AddFlags(env, cmd.Flags())
+	formats := []display.Format{display.FormatTree, display.FormatJSON, display.FormatYAML}
+	format = display.AddFormatFlag(cmd, append(formats, display.GraphFormats...)...)
 	return cmd
+}
+
+func show(printer display.Printer, set *component.Set, format display.Format) error {
+	if format == display.FormatTree {
+		d := drawing{set: set, drawn: map[component.ID]bool{}}
+		d.line(display.Clean(set.Root().ID().String()))
+		if err := d.below(set.Root(), ""); err != nil {
+			return err
+		}
+		return printer.Lines(d.lines...)
+	}
+	all, err := membersOf(set)
+	switch {
+	case err != nil:
+		return err
+	case format.IsGraph():
+		return printer.Graph(graphOf(all), format)
+	}
+	return printer.Data(closure{all}, format)
+}
+
+// closure is what programs get to see: each component once, the root first.
+type closure struct {
+	Components []member `json:"components"`
+}
+
+type member struct {
+	Name       string     `json:"name"`
+	Version    string     `json:"version"`
+	Resources  []resource `json:"resources"`
+	References []refers   `json:"references"`
+}
+
+type resource struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Type    string `json:"type"`
+}
+
+// refers is a reference to another component.
+type refers struct {
+	Name      string `json:"name"`
+	Component string `json:"component"`
+	Version   string `json:"version"`
+}
+
+func membersOf(set *component.Set) ([]member, error) {
+	var all []member
+	for _, d := range set.All() {
+		m := member{Name: d.ID().Name, Version: d.ID().Version, Resources: []resource{}, References: []refers{}}
+		for i := range d.Resources {
+			m.Resources = append(m.Resources, resource{d.Resources[i].Name, d.Resources[i].Version, d.Resources[i].Type})
+		}
+		for i := range d.References {
+			target, err := set.Target(d, &d.References[i])
+			if err != nil {
+				return nil, err
+			}
+			m.References = append(m.References, refers{d.References[i].Name, target.ID().Name, target.ID().Version})
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// graphOf draws components with what they refer to. Resources lie in them.
+func graphOf(all []member) diagram.Graph {
+	g := diagram.Graph{Title: all[0].Name + ":" + all[0].Version}
+	for _, m := range all {
+		id := m.Name + ":" + m.Version
+		g.Nodes = append(g.Nodes, diagram.Node{ID: id, Title: m.Name, Detail: m.Version})
+		for i, r := range m.Resources {
+			g.Nodes = append(g.Nodes, diagram.Node{ID: fmt.Sprintf("%s\n%d", id, i), Parent: id, Title: r.Name, Detail: r.Version + ", " + r.Type})
+		}
+		for _, r := range m.References {
+			g.Edges = append(g.Edges, diagram.Edge{From: id, To: r.Component + ":" + r.Version, Label: r.Name})
+		}
+	}
+	return g
 }
 
 // drawing is a tree that is being drawn. What is below a component is drawn once: many references may lead to it, and a tree that

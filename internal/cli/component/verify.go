@@ -61,7 +61,7 @@ func (o verifyOptions) trust() (trust signature.Trust, err error) {
 		return trust, errors.New("--signature is missing: name the signature to check")
 	}
 	if o.publicKey == "" && o.ca == "" {
-		return trust, errors.New("nobody is trusted: give a key with --public-key, or certificates with --ca")
+		return trust, errors.New("no trusted key: set --public-key or --ca")
 	}
 	if o.publicKey != "" {
 		if trust.PublicKey, err = os.ReadFile(o.publicKey); err != nil {

@@ -28,6 +28,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/plain"
 )
 
 // Access is how a command reaches the cluster that the user's flags name.
@@ -61,13 +62,17 @@ func AddFlags(cmd *cobra.Command, env cli.Environment) *Access {
 	return a
 }
 
+const allNamespacesFlag = "all-namespaces"
+
 // AddAllNamespaces adds the flag -A.
 func (a *Access) AddAllNamespaces() {
-	a.cmd.Flags().BoolVarP(&a.allNamespaces, "all-namespaces", "A", false, "look into all namespaces")
+	a.cmd.Flags().BoolVarP(&a.allNamespaces, allNamespacesFlag, "A", false, "look into all namespaces")
 }
 
-// Tell writes a line about the progress; data goes elsewhere.
-func (a *Access) Tell(format string, args ...any) { fmt.Fprintf(a.env.ErrOut, format+"\n", args...) }
+// Tell writes a line about the progress; data goes elsewhere. What could steer a terminal is taken out.
+func (a *Access) Tell(format string, args ...any) {
+	fmt.Fprintln(a.env.ErrOut, plain.Lines(fmt.Sprintf(format, args...)))
+}
 
 // AllNamespaces reports whether the user wants to see all namespaces.
 func (a *Access) AllNamespaces() bool { return a.allNamespaces }

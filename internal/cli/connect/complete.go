@@ -75,7 +75,7 @@ func (a *Access) names(cmd *cobra.Command, kind schema.GroupVersionKind, options
 	if err != nil {
 		return nil
 	}
-	ctx, cancel := completionContext(cmd)
+	ctx, cancel := CompletionContext(cmd)
 	defer cancel()
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind)
@@ -89,7 +89,8 @@ func (a *Access) names(cmd *cobra.Command, kind schema.GroupVersionKind, options
 	return names
 }
 
-func completionContext(cmd *cobra.Command) (context.Context, context.CancelFunc) {
+// CompletionContext ends before the user of a shell loses patience.
+func CompletionContext(cmd *cobra.Command) (context.Context, context.CancelFunc) {
 	parent := cmd.Context()
 	if parent == nil {
 		parent = context.Background()

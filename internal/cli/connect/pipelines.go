@@ -49,7 +49,7 @@ func (a *Access) environmentsOf(cmd *cobra.Command, namespace, name string) []st
 	if err != nil {
 		return nil
 	}
-	ctx, cancel := completionContext(cmd)
+	ctx, cancel := CompletionContext(cmd)
 	defer cancel()
 	pipeline, err := a.ReadPipeline(ctx, c, namespace, name)
 	if err != nil {

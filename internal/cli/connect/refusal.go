@@ -4,6 +4,7 @@
 package connect
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -28,6 +29,8 @@ func (a *Access) Explain(err error, attempted, namespace string) error {
 	}
 	problem := &cli.Problem{Code: cli.ExitError, What: fmt.Sprintf("cannot %s: %v", attempted, err), Where: a.Where(namespace), Cause: err}
 	switch {
+	case errors.Is(err, context.Canceled):
+		problem.Code, problem.What = cli.ExitDetached, fmt.Sprintf("cannot %s: interrupted", attempted)
 	case isKindMissing(err):
 		problem.Code = cli.ExitNotFound
 		problem.What = fmt.Sprintf("cannot %s: the cluster does not know this kind of object, so Espalier is not installed there", attempted)
@@ -86,7 +89,7 @@ func noConfiguration(err error) error {
 		Next: []string{"name a kubeconfig with --kubeconfig or KUBECONFIG, or start a control plane on this machine: espalier up"},
 	}
 	if clientcmd.IsEmptyConfig(err) {
-		problem.What = "there is no kubeconfig, so it is not known which cluster is meant"
+		problem.What = "no kubeconfig found"
 	}
 	return problem
 }

@@ -46,8 +46,18 @@ imports:
     imports:
       - {name: shade, schema: {type: object}}
   - {name: cluster, type: target, targetType: kubernetes-cluster}
+exports:
+  - {name: said, schema: {type: string}}
+  - {name: where-it-is, type: target, targetType: kubernetes-cluster}
 deployExecutions:
   - {name: deploy, type: GoTemplate, file: templates/deploy.yaml}
+exportExecutions:
+  - name: export
+    type: GoTemplate
+    template: |
+      exports:
+        said: {{ .imports.greeting }}
+        where-it-is: {type: landscaper.gardener.cloud/kubernetes-cluster, config: {}}
 `,
 	"templates/deploy.yaml": `
 deployItems:
@@ -199,6 +209,53 @@ func TestCreatedInstallationsRun(t *testing.T) {
 	if asked.Code != 0 || !strings.Contains(asked.Stderr, "Targets in this namespace: here\n") || !strings.Contains(asked.Stderr, "TARGET:   write TARGET\n") {
 		t.Errorf("asked for a Target, it ends with %d: %s", asked.Code, asked.Stderr)
 	}
+	passOn(t, w)
+}
+
+// passOn has one installation export what another one imports.
+func passOn(t *testing.T, w *managed.World) {
+	t.Helper()
+	run := func(name string, args ...string) clitest.Result {
+		t.Helper()
+		base := []string{
+			"installation", name, "--blueprint=" + folder(t, greeter), "--import=where=" + w.Namespace, "--secret=password=" + file(t, planted), "--target=cluster=here",
+		}
+		return clitest.Run(t, w.APIServer, w.Namespace, clitest.Call{Command: create.New, Args: append(base, args...)})
+	}
+	finish := func(name string) {
+		t.Helper()
+		inst := testkit.Installation(w.Namespace, name).Build()
+		w.Annotate(inst, lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationReconcile))
+		testkit.EventuallyFinished(t, w.APIServer, inst, lsv1alpha1.PhaseSucceeded)
+	}
+	if got := run("second", "--data=greeting=word", "--dry-run=server"); got.Code != 0 ||
+		!strings.Contains(got.Stderr, "warning: DataObject word does not exist yet: the first job waits for it") {
+		t.Errorf("%+v", got)
+	}
+	if got := run("first", "--import=greeting=welcome", "--export=said=word", "--export=where-it-is=there"); got.Code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	finish("first")
+	if got := run("second", "--data=greeting=word"); got.Code != 0 || strings.Contains(got.Stderr, "warning") {
+		t.Fatalf("%+v", got)
+	}
+	finish("second")
+	shown := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "shown"}}
+	if !w.Read(shown) || shown.Data["text"] != "welcome "+planted+" 2" {
+		t.Errorf("it has deployed %v", shown.Data)
+	}
+	if !w.Read(testkit.Target(w.Namespace, "there").Build()) {
+		t.Error("the Target that it exports does not exist")
+	}
+	w.Create(testkit.DataObject(w.Namespace, "short", planted[:1]).Build())
+	if got := run("third", "--data=greeting=short"); got.Code != cli.ExitError ||
+		!strings.Contains(got.Stderr, "--data greeting: DataObject short: ") || !strings.Contains(got.Stderr, "does not match its schema") {
+		t.Errorf("a DataObject that does not fit: %+v", got)
+	}
+	w.Create(testkit.DataObject(w.Namespace, "odd", "in JSON, not in YAML: \u007f").Build())
+	if got := run("third", "--data=greeting=odd", "--dry-run=server"); got.Code != 0 {
+		t.Errorf("a DataObject that YAML cannot hold: %+v", got)
+	}
 }
 
 // In a terminal people are asked, until an answer fits; an empty answer leaves out what is optional.
@@ -305,6 +362,14 @@ func TestWhatIsRefused(t *testing.T) {
 		"a missing condition":    {append(enough, "--import=colour=red"), []string{"not given: shade", "--import shade=VALUE"}},
 		"data for a target":      {append(enough[:4:4], "--import=cluster=here"), []string{"--target cluster=TARGET"}},
 		"a target for data":      {append(enough, "--target=times=here"), []string{"--import times=VALUE"}},
+		"data for a target, too": {append(enough[:4:4], "--data=cluster=here"), []string{"--target cluster=TARGET"}},
+		"data twice":             {append(enough, "--data=where=x"), []string{"import where is given twice"}},
+		"no DataObject":          {append(enough, "--data=times="), []string{"--data times", "does not name a DataObject"}},
+		"no form of data":        {append(enough, "--data=times"), []string{"--data number 1 is not of the form NAME=DATAOBJECT"}},
+		"data with a typo":       {append(enough, "--data=tims=x"), []string{"no import of this name: tims; it has where, greeting"}},
+		"an export with a typo":  {append(enough, "--export=sad=x"), []string{"no export of this name: sad; it has said, where-it-is"}},
+		"an export twice":        {append(enough, "--export=said=x", "--export=said=y"), []string{"export said is given twice"}},
+		"an export to nowhere":   {append(enough, "--export=said="), []string{"--export said", "does not name a DataObject or Target"}},
 		"no name":                {append(enough, "--secret="+planted), []string{"--secret number 2 is not of the form NAME=VALUE"}},
 		"twice":                  {append(enough, "--import=where=y"), []string{"import where is given twice"}},
 		"a secret with an @":     {append(enough, "--secret=colour=@"+planted), []string{"--secret colour: no such file", `'"@text"'`}},

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -31,13 +32,15 @@ type imports struct {
 	data          []dataImport
 	targetImports []lsv1alpha1.TargetImport
 	targets       []wantedTarget
+	exports       lsv1alpha1.InstallationExports
 }
 
-// dataImport is a value as a ConfigMap or Secret holds it.
+// dataImport is a value as a ConfigMap or Secret holds it, or the name of a DataObject.
 type dataImport struct {
-	name    string
-	content []byte
-	secret  bool
+	name       string
+	content    []byte
+	secret     bool
+	dataObject string
 }
 
 // wantedTarget is a Target that an import names.
@@ -54,16 +57,20 @@ func (i *imports) apply(inst *lsv1alpha1.Installation) []client.Object {
 			key = fmt.Sprintf("import-%d", n+1)
 		}
 		imported := lsv1alpha1.DataImport{Name: data.name}
-		if data.secret {
+		switch {
+		case data.dataObject != "":
+			imported.DataRef = data.dataObject
+		case data.secret:
 			secret.Data[key] = data.content
 			imported.SecretRef = &lsv1alpha1.LocalSecretReference{Name: meta.Name, Key: key}
-		} else {
+		default:
 			configMap.Data[key] = string(data.content)
 			imported.ConfigMapRef = &lsv1alpha1.LocalConfigMapReference{Name: meta.Name, Key: key}
 		}
 		inst.Spec.Imports.Data = append(inst.Spec.Imports.Data, imported)
 	}
 	inst.Spec.Imports.Targets = i.targetImports
+	inst.Spec.Exports = i.exports
 	var objects []client.Object
 	if len(configMap.Data) > 0 {
 		objects = append(objects, configMap)
@@ -82,6 +89,8 @@ type search struct {
 	opened offline.Opened
 	// candidates are the Targets of a type that a user can choose from.
 	candidates func(targetType string) []string
+	// dataObject reads the value of a DataObject; it returns false if there is nothing to check.
+	dataObject func(ctx context.Context, name string) (any, bool, error)
 	found      *imports
 
 	ask     *conversation // nil if nobody can be asked
@@ -94,6 +103,9 @@ func (s *search) run(ctx context.Context) error {
 	s.used = map[string]bool{}
 	s.note(s.opened.Blueprint.Imports)
 	if err := s.refuseUnknown(); err != nil {
+		return err
+	}
+	if err := s.takeExports(); err != nil {
 		return err
 	}
 	s.ask = newConversation(s.env)
@@ -122,6 +134,9 @@ func (s *search) note(definitions []lsv1alpha1.ImportDefinition) {
 func (s *search) refuseUnknown() error {
 	var unknown []string
 	for name := range s.given.values {
+		unknown = append(unknown, name)
+	}
+	for name := range s.given.dataObjects {
 		unknown = append(unknown, name)
 	}
 	for name := range s.given.targetNames {
@@ -160,7 +175,7 @@ func (s *search) all(ctx context.Context, definitions []lsv1alpha1.ImportDefinit
 func (s *search) one(ctx context.Context, definition *lsv1alpha1.ImportDefinition) (bool, error) {
 	switch {
 	case s.given.has(definition.Name):
-		return true, s.takeGiven(definition)
+		return true, s.takeGiven(ctx, definition)
 	case s.ask != nil && !s.given.stdin:
 		return s.question(ctx, definition)
 	case definition.IsRequired():
@@ -171,14 +186,17 @@ func (s *search) one(ctx context.Context, definition *lsv1alpha1.ImportDefinitio
 }
 
 // takeGiven keeps the value that a flag gives to an import.
-func (s *search) takeGiven(definition *lsv1alpha1.ImportDefinition) error {
+func (s *search) takeGiven(ctx context.Context, definition *lsv1alpha1.ImportDefinition) error {
 	isData := dataflow.TypeOf(&definition.FieldValueDefinition) == lsv1alpha1.ImportTypeData
 	value, isValue := s.given.values[definition.Name]
+	dataObject, isReference := s.given.dataObjects[definition.Name]
 	switch {
-	case isValue && !isData:
+	case (isValue || isReference) && !isData:
 		return fmt.Errorf("import %s is a target: give it with --target %s", definition.Name, form(definition))
-	case !isValue && isData:
+	case !isValue && !isReference && isData:
 		return fmt.Errorf("import %s is data: give it with %s", definition.Name, flagFor(definition))
+	case isReference:
+		return s.takeReference(ctx, definition, dataObject)
 	case isValue:
 		if err := s.takeData(definition, value); err != nil {
 			return fmt.Errorf("%s %s: %w", value.flag, definition.Name, err)
@@ -189,6 +207,46 @@ func (s *search) takeGiven(definition *lsv1alpha1.ImportDefinition) error {
 		return fmt.Errorf("--target %s: %w", definition.Name, err)
 	}
 	return nil
+}
+
+// takeReference keeps the name of a DataObject. The value that it has now is checked, without showing it.
+func (s *search) takeReference(ctx context.Context, definition *lsv1alpha1.ImportDefinition, name string) error {
+	value, readable, err := s.dataObject(ctx, name)
+	if err != nil {
+		return err
+	}
+	if readable {
+		if err := s.validate(definition, value); err != nil {
+			return fmt.Errorf("--data %s: DataObject %s: %w", definition.Name, name, err)
+		}
+	}
+	s.found.data = append(s.found.data, dataImport{name: definition.Name, dataObject: name})
+	return nil
+}
+
+// takeExports keeps where exports go. The blueprint says whether they are data or Targets.
+func (s *search) takeExports() error {
+	exports := s.opened.Blueprint.Exports
+	var known []string
+	for i := range exports {
+		known = append(known, exports[i].Name)
+		object, given := s.given.exported[exports[i].Name]
+		switch {
+		case !given:
+		case dataflow.TypeOf(&exports[i].FieldValueDefinition) == lsv1alpha1.ImportTypeTarget:
+			s.found.exports.Targets = append(s.found.exports.Targets, lsv1alpha1.TargetExport{Name: exports[i].Name, Target: object})
+		default:
+			s.found.exports.Data = append(s.found.exports.Data, lsv1alpha1.DataExport{Name: exports[i].Name, DataRef: object})
+		}
+	}
+	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(s.given.exported)), func(name string) bool { return slices.Contains(known, name) })
+	switch {
+	case len(unknown) == 0:
+		return nil
+	case len(known) == 0:
+		return fmt.Errorf("the blueprint has no exports, but these are given: %s", list(unknown))
+	}
+	return fmt.Errorf("the blueprint has no export of this name: %s; it has %s", list(unknown), list(known))
 }
 
 func hasDefault(definition *lsv1alpha1.ImportDefinition) bool {
@@ -238,10 +296,15 @@ func (s *search) checked(definition *lsv1alpha1.ImportDefinition, value any) ([]
 	if text, isText := value.(string); isText && !reflect.DeepEqual(read, text) {
 		return nil, errors.New("the value contains characters that YAML does not allow")
 	}
+	return encoded, s.validate(definition, read)
+}
+
+// validate checks a value against the schema of an import, if it has one.
+func (s *search) validate(definition *lsv1alpha1.ImportDefinition, value any) error {
 	if definition.Schema == nil || definition.Schema.IsNull() {
-		return encoded, nil
+		return nil
 	}
-	return encoded, s.opened.Validate(fmt.Sprintf("import %q", definition.Name), *definition.Schema, read)
+	return s.opened.Validate(fmt.Sprintf("import %q", definition.Name), *definition.Schema, value)
 }
 
 // confidential reports whether the schema of an import says that its value is secret.
@@ -259,7 +322,7 @@ func confidential(definition *lsv1alpha1.ImportDefinition) bool {
 // takeTarget keeps the Targets that a text names.
 func (s *search) takeTarget(definition *lsv1alpha1.ImportDefinition, written string) error {
 	imported, names, ok := targetsIn(definition, written)
-	if !ok || slices.ContainsFunc(names, func(name string) bool { return name == "" || strings.ContainsAny(name, " \t\n") }) {
+	if !ok || slices.ContainsFunc(names, func(name string) bool { return !canRefer(name) }) {
 		return fmt.Errorf("write %s", form(definition))
 	}
 	for _, name := range names {

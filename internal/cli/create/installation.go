@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,6 +21,7 @@ import (
 	"espalier.dev/internal/cli/display"
 	"espalier.dev/internal/cli/manifest"
 	"espalier.dev/internal/cli/registry"
+	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/offline"
 	"espalier.dev/internal/preview"
 )
@@ -52,7 +54,10 @@ checked against the schemas of the blueprint before anything is created.
 A value is YAML or JSON if the schema accepts that, otherwise text. @FILE stands for the
 content of a file, @- for standard input. Values go into the ConfigMap NAME-imports. Those
 of --secret, and those whose schema says "format: password" or "writeOnly: true", go into
-the Secret NAME-imports; they are not shown, neither typed nor printed.
+the Secret NAME-imports; they are not shown, neither typed nor printed. With --data, an
+import takes the value of a DataObject instead, such as one that another installation
+exports. Its present value is checked, too, unless you may not read it or give
+--dry-run=client.
 
 No job starts until you request one with espalier reconcile.
 
@@ -63,6 +68,7 @@ Context are used, too, if you may read them.
 		Example: `  espalier create installation shop --component example.com/shop:1.2.0 --repository registry.example.com/components
   espalier create installation shop --blueprint registry.example.com/blueprints/shop:1.2.0 --import replicas=2 --target cluster=production
   espalier create installation shop --blueprint ./blueprint --import settings=@settings.yaml --secret password=@password.txt
+  espalier create installation shop --blueprint ./blueprint --data address=database-address --export url=shop-url
   espalier create installation shop --blueprint ./blueprint --dry-run=client -o yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return opts.run(cmd.Context(), args[0]) },
@@ -140,6 +146,7 @@ func (o *options) imports(ctx context.Context, inst *lsv1alpha1.Installation) (*
 			session.Finished()
 			search := &search{env: o.env, access: o.access, given: &o.given, opened: opened, found: &imports{}}
 			search.candidates = o.candidates(ctx, inst.Namespace)
+			search.dataObject = o.dataObject(inst.Namespace)
 			found = search.found
 			return search.run(ctx)
 		},
@@ -163,6 +170,35 @@ func (o *options) readContext(ctx context.Context, manifests *offline.Manifests,
 		return nil
 	}
 	return o.access.Explain(err, "read the Context", inst.Namespace)
+}
+
+// dataObject reads DataObjects that the installation imports. One that does not exist may be created later.
+func (o *options) dataObject(namespace string) func(context.Context, string) (any, bool, error) {
+	return func(ctx context.Context, name string) (any, bool, error) {
+		if o.creator.Offline() {
+			return nil, false, nil
+		}
+		connection, err := o.access.Connect()
+		if err != nil {
+			return nil, false, err
+		}
+		var object lsv1alpha1.DataObject
+		err = connection.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: dataflow.Scope{}.ObjectName(name)}, &object)
+		switch {
+		case apierrors.IsNotFound(err):
+			o.access.Tell("warning: DataObject %s does not exist yet: the first job waits for it", name)
+			return nil, false, nil
+		case apierrors.IsForbidden(err):
+			return nil, false, nil
+		case err != nil:
+			return nil, false, o.access.Explain(err, "read DataObject "+name, namespace)
+		}
+		var value any
+		if err := utiljson.Unmarshal(object.Data.Raw, &value); err != nil { // Large whole numbers stay whole.
+			return nil, false, fmt.Errorf("DataObject %s has no JSON value", name)
+		}
+		return value, true, nil
+	}
 }
 
 // candidates lists the Targets that a user can choose from, if they can be read.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -211,9 +212,9 @@ func TestEachRuleCanBeBroken(t *testing.T) {
 		"again":                    {rule: "again", want: "the item was worked on although its job had ended"},
 		"unchanged":                {rule: "unchanged", want: "the item was picked up again although its spec had not changed"},
 		"failure":                  {rule: "failure", want: "the job failed, and status.lastError does not say why"},
-		"interrupt":                {rule: "interrupt", want: "the deployer wrote over a job that had ended"},
+		"interrupt":                {rule: "interrupt", want: "the deployer overwrote the result of a finished job"},
 		"exports":                  {rule: "exports", want: "has no owner reference to the deploy item"},
-		"deletion":                 {rule: "deletion", want: "the item was deleted before it got a job for that"},
+		"deletion":                 {rule: "deletion", want: "the item was deleted before it got a job for the deletion"},
 		"delete-without-uninstall": {rule: "delete-without-uninstall", want: "the item was uninstalled although it has the annotation"},
 		// What never happens is waited for until the time is up.
 		"continuous": {rule: "continuous", want: "the end of the first run without a job was expected within 3s", args: []string{"--timeout=3s"}},
@@ -235,7 +236,7 @@ func TestATimeThatIsUpMustStayUp(t *testing.T) {
 	t.Parallel()
 	world := withByHand(t, "interrupt")
 	got := clitest.Run(t, world.APIServer, world.Namespace, byHandInputs.call(t, "--rule=timeout"))
-	if got.Code != cli.ExitFailed || !strings.Contains(got.Stdout, "timeout   Broken    the deployer wrote over a job that had ended") {
+	if got.Code != cli.ExitFailed || !strings.Contains(got.Stdout, "timeout   Broken    the deployer overwrote the result of a finished job") {
 		t.Errorf("exit code %d:\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
 }
@@ -246,7 +247,7 @@ func TestAStuckConfigurationThatIsNotStuckIsTold(t *testing.T) {
 	in.stuck = in.broken
 	world := withByHand(t, "the pick-up") // so that the interrupt cannot come first
 	got := clitest.Run(t, world.APIServer, world.Namespace, in.call(t, "--rule=interrupt", "-o=json"))
-	if got.Code != cli.ExitFailed || !strings.Contains(outcomes(t, got)["interrupt"], "--stuck has to be a configuration with which a job does not end by itself") {
+	if got.Code != cli.ExitFailed || !strings.Contains(outcomes(t, got)["interrupt"], "--stuck must be a configuration with which a job does not finish") {
 		t.Errorf("exit code %d:\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
 }
@@ -257,6 +258,37 @@ func TestAClusterWithoutTheDeployerIsTold(t *testing.T) {
 	got := clitest.Run(t, world.APIServer, world.Namespace, byHandInputs.call(t, "--rule=pick-up", "--timeout=1s"))
 	if got.Code != cli.ExitFailed || !strings.Contains(got.Stdout, "the end of the job (status.jobIDFinished = status.jobID) was expected within 1s") {
 		t.Errorf("exit code %d:\n%s%s", got.Code, got.Stdout, got.Stderr)
+	}
+	nothingLeft(t, world)
+}
+
+// Ctrl-C ends a rule, and what was created for it goes as after every other rule.
+func TestAnInterruptLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	world := withByHand(t, "")
+	in := byHandInputs
+	in.config = in.stuck
+	items, err := world.Client().Watch(t.Context(), &lsv1alpha1.DeployItemList{}, client.InNamespace(world.Namespace))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer items.Stop()
+	running := clitest.Start(t, world.APIServer, world.Namespace, in.call(t, "--rule=pick-up"))
+	running.Until(t, "trying pick-up")
+	for busy, limit := false, time.After(testkit.Patience); !busy; {
+		select {
+		case event := <-items.ResultChan():
+			item, known := event.Object.(*lsv1alpha1.DeployItem)
+			busy = known && item.Status.Phase == lsv1alpha1.PhaseProgressing
+		case <-limit:
+			t.Fatal("the deployer picks up nothing")
+		}
+	}
+	running.Interrupt()
+	got := running.Wait(t)
+	if got.Code != cli.ExitDetached || got.Stdout != "" || !strings.Contains(got.Stderr, "interrupted; deleting the deploy items of this rule") ||
+		!strings.Contains(got.Stderr, "error: cannot try the rules: interrupted\n") {
+		t.Errorf("%+v", got)
 	}
 	nothingLeft(t, world)
 }

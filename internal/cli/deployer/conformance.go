@@ -96,15 +96,19 @@ func run(ctx context.Context, env cli.Environment, opts options) error {
 		return err
 	}
 	if opts.timeout <= 0 {
-		return fmt.Errorf("--timeout is %s: it has to be longer than nothing, such as 1m", opts.timeout)
+		return fmt.Errorf("--timeout is %s: it must be positive, such as 1m", opts.timeout)
 	}
 	s, err := newSuite(ctx, opts)
 	if err != nil {
 		return err
 	}
-	results, err := s.try(ctx, chosen)
-	if err != nil {
+	var results []result
+	err = env.Interruptible(ctx, func(ctx context.Context) (err error) {
+		results, err = s.try(ctx, chosen)
 		return s.explain(err)
+	})
+	if err != nil {
+		return err
 	}
 	if err := show(env, format, report{Type: s.itemType, Namespace: s.Namespace, Rules: results}); err != nil {
 		return err
@@ -159,7 +163,7 @@ func readConfig(flag, path string) (*runtime.RawExtension, error) {
 		Kind       string `json:"kind"`
 	}
 	if err := yaml.Unmarshal(raw, &named); err != nil || named.APIVersion == "" || named.Kind == "" {
-		return nil, fmt.Errorf("%s: file %s has no apiVersion or no kind: write the object that stands in spec.config of a deploy item", flag, path)
+		return nil, fmt.Errorf("%s: file %s has no apiVersion or no kind: the file must contain the object for spec.config of a deploy item", flag, path)
 	}
 	return &runtime.RawExtension{Raw: raw}, nil
 }
@@ -169,7 +173,7 @@ func choose(only, skip []string) ([]rule, error) {
 	for flag, names := range map[string][]string{"--rule": only, "--skip": skip} {
 		for _, name := range names {
 			if !slices.Contains(ruleNames(), name) {
-				return nil, fmt.Errorf("%s names %q, which is no rule: there are %s", flag, name, strings.Join(ruleNames(), ", "))
+				return nil, fmt.Errorf("%s: unknown rule %q; known rules: %s", flag, name, strings.Join(ruleNames(), ", "))
 			}
 		}
 	}

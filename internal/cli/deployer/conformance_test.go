@@ -17,6 +17,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/deployer"
+	"espalier.dev/internal/subprocess"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/clitest"
 	"espalier.dev/internal/testkit/helmcharts"
@@ -27,7 +28,7 @@ import (
 func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
 // limit is far longer than a deployer takes, and shorter than clitest waits.
-const limit = "--timeout=2m"
+const limit = "--timeout=5m"
 
 // inputs are what a user knows about a deployer.
 type inputs struct {
@@ -187,7 +188,7 @@ func TestTheExampleOfAThirdPartyKeepsTheContract(t *testing.T) {
 	}
 	world := managed.NewWorld(t, managed.Controllers("deployitems"))
 	world.Manage()
-	process, err := program.Start(program.Command{
+	process, err := subprocess.Start(subprocess.Command{
 		Title: "the file deployer", Binary: binary, Arguments: []string{"--kubeconfig", world.Kubeconfig(), "--root", t.TempDir()},
 	})
 	if err != nil {
@@ -239,8 +240,8 @@ func TestMistakesOnTheCommandLineAreToldBeforeAnythingIsCreated(t *testing.T) {
 		code int
 		want string
 	}{
-		"unknown rule":     {in, []string{"--rule=pickup"}, cli.ExitError, `--rule names "pickup", which is no rule: there are pick-up, idle`},
-		"unknown skip":     {in, []string{"--skip=nothing"}, cli.ExitError, `--skip names "nothing"`},
+		"unknown rule":     {in, []string{"--rule=pickup"}, cli.ExitError, `--rule: unknown rule "pickup"; known rules: pick-up, idle`},
+		"unknown skip":     {in, []string{"--skip=nothing"}, cli.ExitError, `--skip: unknown rule "nothing"`},
 		"no time":          {in, []string{"--timeout=0s"}, cli.ExitError, "--timeout is 0s"},
 		"unknown format":   {in, []string{"-o", "xml"}, cli.ExitError, `unknown output format "xml"`},
 		"no such file":     {in, []string{"--stuck=missing.yaml"}, cli.ExitError, "--stuck: open missing.yaml"},

@@ -34,15 +34,15 @@ type rule struct {
 func rules() []rule {
 	return []rule{
 		{"pick-up", "the pick-up is stored before the work, and the end is one write", nothing, pickUp},
-		{"idle", "items without a job, and those of other types, are left alone", nothing, idle},
-		{"again", "each job is carried out, and nothing is done between two", nothing, again},
+		{"idle", "items without a job, and those of other types, are ignored", nothing, idle},
+		{"again", "runs each job once, and does nothing between jobs", nothing, again},
 		{"unchanged", "an item with updateOnChangeOnly that has not changed is not deployed again", nothing, unchanged},
 		{"failure", "a job that fails ends as Failed, with an error", needsBroken, failure},
-		{"interrupt", "what somebody else has ended stays as it is, and the next job begins", needsStuck, interrupt},
-		{"timeout", "an item whose time is up stays Failed", needsStuck, timeout},
-		{"exports", "exports are in a Secret that lives and dies with the item", needsExports, exports},
-		{"deletion", "an item is deleted in a job, and lets go when all is removed", nothing, deletion},
-		{"delete-without-uninstall", "an item that is to go without being uninstalled is left alone", nothing, deleteWithoutUninstall},
+		{"interrupt", "an interrupted item stays as it is, and the next job starts", needsStuck, interrupt},
+		{"timeout", "an item that timed out stays Failed", needsStuck, timeout},
+		{"exports", "exports are in a Secret that is deleted with the item", needsExports, exports},
+		{"deletion", "a deletion is a job; the finalizer is removed when all objects are gone", nothing, deletion},
+		{"delete-without-uninstall", "items deleted without uninstalling are ignored", nothing, deleteWithoutUninstall},
 		{"continuous", "an item of the continuous flow follows its spec without a job", nothing, continuous},
 	}
 }
@@ -74,7 +74,7 @@ func needsBroken(s *suite) string {
 
 func needsStuck(s *suite) string {
 	if s.stuck == nil {
-		return "needs --stuck, a configuration with which a job does not end by itself"
+		return "needs --stuck, a configuration with which a job does not finish"
 	}
 	return ""
 }
@@ -252,7 +252,7 @@ func staysFailed(ctx context.Context, s *suite, item *subject) error {
 	}
 	for _, v := range later() {
 		if v.Status.Phase != lsv1alpha1.PhaseFailed || !v.Status.IsFinished() {
-			return violatedf("the deployer wrote over a job that had ended; %s", describe(v))
+			return violatedf("the deployer overwrote the result of a finished job; %s", describe(v))
 		}
 	}
 	return nil
@@ -267,10 +267,10 @@ func timeout(ctx context.Context, s *suite) error {
 		return err
 	}
 	if err := item.ends(ctx, lsv1alpha1.PhaseFailed); err != nil {
-		return because(err, "the controller deployitems keeps the time: does it run?")
+		return because(err, "the controller deployitems enforces timeouts: check that it runs")
 	}
 	if e := item.last().Status.LastError; e == nil || !slices.Contains(e.Codes, lsv1alpha1.ErrorTimeout) {
-		return violatedf("the time was up, and status.lastError does not have the code %s", lsv1alpha1.ErrorTimeout)
+		return violatedf("the item timed out, but status.lastError does not have the code %s", lsv1alpha1.ErrorTimeout)
 	}
 	return staysFailed(ctx, s, item)
 }
@@ -292,7 +292,7 @@ func exports(ctx context.Context, s *suite) error {
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
-		return violatedf("the item is gone, and Secret %s is still there", secret.Name)
+		return violatedf("the deploy item is gone, but Secret %s still exists", secret.Name)
 	}
 	return err
 }
@@ -316,7 +316,7 @@ func exported(ctx context.Context, s *suite, item *subject) (*corev1.Secret, err
 	}
 	var values map[string]json.RawMessage
 	if json.Unmarshal(secret.Data[lsv1alpha1.ExportSecretKey], &values) != nil {
-		return nil, violatedf("key %s of Secret %s is no JSON object", lsv1alpha1.ExportSecretKey, secret.Name)
+		return nil, violatedf("key %s of Secret %s is not a JSON object", lsv1alpha1.ExportSecretKey, secret.Name)
 	}
 	for _, key := range s.exports {
 		if values[key] == nil {
@@ -342,7 +342,7 @@ func deletion(ctx context.Context, s *suite) error {
 		return err
 	}
 	if item.gone || slices.ContainsFunc(later(), func(v *lsv1alpha1.DeployItem) bool { return v.Status.Phase == lsv1alpha1.PhaseDeleting }) {
-		return violatedf("the item was deleted before it got a job for that")
+		return violatedf("the item was deleted before it got a job for the deletion")
 	}
 	if err := item.begin(ctx); err != nil {
 		return err
@@ -351,7 +351,7 @@ func deletion(ctx context.Context, s *suite) error {
 		return err
 	}
 	if !slices.ContainsFunc(later(), func(v *lsv1alpha1.DeployItem) bool { return v.Status.Phase == lsv1alpha1.PhaseDeleting }) {
-		return violatedf("the item went without a pick-up: no status write has phase Deleting")
+		return violatedf("the item was deleted without a pick-up: no status write has phase Deleting")
 	}
 	return nil
 }
@@ -397,7 +397,7 @@ func continuous(ctx context.Context, s *suite) error {
 		return err
 	}
 	later := item.since()
-	if err := item.until(ctx, "the end of a run that was asked for with "+lsv1alpha1.OperationAnnotation, func(v *lsv1alpha1.DeployItem) bool {
+	if err := item.until(ctx, "the end of a run requested with "+lsv1alpha1.OperationAnnotation, func(v *lsv1alpha1.DeployItem) bool {
 		return upToDate(v) && v.Annotations[lsv1alpha1.OperationAnnotation] == ""
 	}); err != nil {
 		return err

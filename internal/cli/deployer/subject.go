@@ -66,7 +66,7 @@ func (i *subject) until(ctx context.Context, what string, wanted func(*lsv1alpha
 	defer deadline.Stop()
 	for !wanted(i.last()) {
 		if i.gone {
-			return violatedf("%s was expected, and the item is gone", what)
+			return violatedf("%s was expected, and the deploy item is gone", what)
 		}
 		select {
 		case event, open := <-i.history.ResultChan():
@@ -84,7 +84,7 @@ func (i *subject) until(ctx context.Context, what string, wanted func(*lsv1alpha
 
 // untilGone reads the history until the item does not exist any more.
 func (i *subject) untilGone(ctx context.Context) error {
-	err := i.until(ctx, "the end of the item", func(*lsv1alpha1.DeployItem) bool { return i.gone })
+	err := i.until(ctx, "the deletion of the deploy item", func(*lsv1alpha1.DeployItem) bool { return i.gone })
 	var broke *violation
 	if errors.As(err, &broke) && i.gone {
 		return nil
@@ -161,7 +161,7 @@ func (i *subject) patch(ctx context.Context, change map[string]any, send func(cl
 	if err := send(object, client.RawPatch(types.MergePatchType, text)); err != nil {
 		return fmt.Errorf("change deploy item %s: %w", i.name, err)
 	}
-	return i.until(ctx, "the change of the item", func(v *lsv1alpha1.DeployItem) bool { return v.ResourceVersion == object.ResourceVersion })
+	return i.until(ctx, "the change of the deploy item", func(v *lsv1alpha1.DeployItem) bool { return v.ResourceVersion == object.ResourceVersion })
 }
 
 func (i *subject) delete(ctx context.Context) error {
@@ -250,7 +250,7 @@ func (i *subject) checkInterrupted() error {
 	if e := ended.Status.LastError; e != nil && e.Reason == lsv1alpha1.ReasonInterrupted {
 		return nil
 	}
-	return violatedf("the job was expected to go on; %s; --stuck has to be a configuration with which a job does not end by itself", describe(ended))
+	return violatedf("the job was expected to continue; %s; --stuck must be a configuration with which a job does not finish", describe(ended))
 }
 
 func (i *subject) isPickUp(v *lsv1alpha1.DeployItem) bool {

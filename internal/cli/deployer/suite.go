@@ -73,6 +73,9 @@ func (s *suite) try(ctx context.Context, chosen []rule) ([]result, error) {
 
 // cleanUp deletes what was created, also after Ctrl-C. What stays is named, with the command that lets it go.
 func (s *suite) cleanUp(ctx context.Context) {
+	if ctx.Err() != nil && len(s.subjects) > 0 {
+		s.tell("interrupted; deleting the deploy items of this rule. Press Ctrl-C again to end at once; they then stay")
+	}
 	ctx = context.WithoutCancel(ctx)
 	for _, item := range s.subjects {
 		if err := item.remove(ctx); err != nil {
@@ -107,7 +110,7 @@ func (s *suite) deployed(ctx context.Context, changes ...func(*lsv1alpha1.Deploy
 	return item, item.succeeds(ctx)
 }
 
-// create creates a deploy item without any request.
+// create creates a deploy item without any request. The API server names it, so that only its answer says what to clean up.
 func (s *suite) create(ctx context.Context, config *runtime.RawExtension, changes ...func(*lsv1alpha1.DeployItem)) (*subject, error) {
 	object := &lsv1alpha1.DeployItem{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, GenerateName: "conformance-" + s.rule + "-"},
@@ -116,7 +119,10 @@ func (s *suite) create(ctx context.Context, config *runtime.RawExtension, change
 	for _, change := range changes {
 		change(object)
 	}
-	if err := s.Client.Create(ctx, object); err != nil {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := s.Client.Create(context.WithoutCancel(ctx), object); err != nil {
 		return nil, fmt.Errorf("create a deploy item: %w", err)
 	}
 	item, err := follow(ctx, s, object)

@@ -28,8 +28,8 @@ import (
 const (
 	// ExitDiffers says that a job would change something.
 	ExitDiffers = 1
-	// ExitTrouble says that something could not be compared. Every error has it, or a higher one.
-	ExitTrouble = 2
+	// ExitFailed says that something could not be compared. Every error has it, or a higher one.
+	ExitFailed = 2
 )
 
 // externalVariable names the program that shows differences, as for kubectl.
@@ -55,19 +55,19 @@ unified diff for each object that the job would create, change or delete, in the
 tree below the installation. Nothing is written anywhere.
 
 The tree is rendered as a job renders it, from the blueprints, components and imports as
-they are now. Each object is then sent to its target as a server-side dry run, in the way
-its deploy item asks for (update strategy, policies, Helm), so that defaults, validation
-and admission of the target count.
+they are now. Each object is then sent to its target as a server-side dry run, as its
+deploy item specifies (update strategy, policies, Helm), so that defaults, validation and
+admission of the target count.
 
 With -f, the installations in the files are compared as if they were applied. The files
 may also contain what they import: DataObjects, Targets, Secrets and ConfigMaps, and the
 Context. What is not in the files is read from the cluster.
 
-What only a job can find out is not guessed, and a note on standard error says so: exports
-of deploy items are taken as the last job has left them; installations that import what
-no job has exported yet are left out; objects in a namespace, or of a kind, that does not
-exist yet are shown as they were rendered. Hooks of charts do not run. Deploy items of
-other types than manifest and Helm cannot be previewed.
+The command does not guess what only a job can determine, and a note on standard error
+says so: exports of deploy items are taken as the last job has left them; installations
+that import what no job has exported yet are left out; objects in a namespace, or of a
+kind, that does not exist yet are shown as they were rendered. Hooks of charts do not
+run. Deploy items of other types than manifest and Helm cannot be previewed.
 
 Values of Secrets are shown as <masked>, wherever they occur; where one changes, the lines
 end with "(before)" and "(after)". Of objects that are deleted only the name is shown.
@@ -79,7 +79,7 @@ Targets. The targets are reached from this machine, with the credentials of the 
 ` + connect.FlagsHelp + `
 
 Exit codes: 0 a job would change nothing; 1 it would change something; 2 or higher an
-error: something could not be compared, or a target refuses an object (5 not found or not
+error: something could not be compared, or a target rejects an object (5 not found or not
 allowed; 130 interrupted with Ctrl-C). They are those of kubectl diff, and not those of the
 other commands.`,
 		Example: `  espalier diff shop
@@ -92,15 +92,17 @@ other commands.`,
 			if len(args) == 1 {
 				opts.name = args[0]
 			}
+			if (opts.name == "") == (len(opts.files) == 0) {
+				return trouble(cli.Misused(cmd, errors.New("name one installation, or files with -f")))
+			}
 			return trouble(run(cmd.Context(), opts))
 		},
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return trouble(fmt.Errorf("%w\nSee '%s --help'", err, cmd.CommandPath()))
+		return trouble(cli.Misused(cmd, err))
 	})
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&opts.files, "filename", "f", nil,
-		"file or directory with installations and what they import, or - for standard input; may be repeated")
+	cli.AddFilenames(cmd, &opts.files, "file or directory with installations and what they import")
 	flags.StringVar(&opts.standard, artifact.DefaultFlag, "",
 		"repository for components for which neither the installation nor its Context names one, as the flag of the controllers (default: none)")
 	opts.registry = registry.AddFlags(env, flags)
@@ -122,16 +124,13 @@ func trouble(err error) error {
 	}
 	var coded *cli.CodedError
 	var problem *cli.Problem
-	if errors.As(err, &coded) || errors.As(err, &problem) && problem.Code > ExitTrouble {
+	if errors.As(err, &coded) || errors.As(err, &problem) && problem.Code > ExitFailed {
 		return err
 	}
-	return &cli.CodedError{Code: ExitTrouble, Err: err}
+	return &cli.CodedError{Code: ExitFailed, Err: err}
 }
 
 func run(ctx context.Context, opts *options) error {
-	if (opts.name == "") == (len(opts.files) == 0) {
-		return errors.New("name one installation, or files with -f\nSee 'espalier diff --help'")
-	}
 	connection, err := opts.access.Connect()
 	if err != nil {
 		return err
@@ -184,7 +183,7 @@ func (o *options) manifests(ctx context.Context, connection connect.Connection) 
 		return nil, o.access.Explain(err, "read installation "+names[0], connection.Namespace)
 	}
 	if inst.DeletionTimestamp != nil {
-		return nil, fmt.Errorf("installation %s is being deleted, and everything that it has deployed goes with it", inst.Name)
+		return nil, fmt.Errorf("installation %s is being deleted, and everything that it deployed is deleted with it", inst.Name)
 	}
 	manifests.Installations = append(manifests.Installations, inst)
 	return manifests, nil

@@ -379,16 +379,16 @@ func TestWhatCannotBeCompared(t *testing.T) {
 		code int
 		want []string
 	}{
-		"nothing named":        {nil, diff.ExitTrouble, []string{"name one installation, or files with -f"}},
-		"both named":           {[]string{"shop", "-f", "x"}, diff.ExitTrouble, []string{"name one installation, or files with -f"}},
-		"two named":            {[]string{"shop", "blog"}, diff.ExitTrouble, []string{"accepts at most 1 arg"}},
-		"an unknown flag":      {[]string{"--nope"}, diff.ExitTrouble, []string{"unknown flag: --nope"}},
+		"nothing named":        {nil, diff.ExitFailed, []string{"name one installation, or files with -f"}},
+		"both named":           {[]string{"shop", "-f", "x"}, diff.ExitFailed, []string{"name one installation, or files with -f"}},
+		"two named":            {[]string{"shop", "blog"}, diff.ExitFailed, []string{"accepts at most 1 arg"}},
+		"an unknown flag":      {[]string{"--nope"}, diff.ExitFailed, []string{"unknown flag: --nope"}},
 		"no such one":          {[]string{"blog"}, cli.ExitNotFound, []string{"installation blog does not exist"}},
-		"no such file":         {[]string{"-f", "nowhere.yaml"}, diff.ExitTrouble, []string{"read manifests"}},
-		"files without one":    {[]string{"-f", w.file(w.secret("x"))}, diff.ExitTrouble, []string{"there is no Installation in the files"}},
-		"an object refused":    {[]string{"-f", w.file(refused)}, diff.ExitTrouble, []string{"error: Service <namespace>/web, Target prod, deploy item shop/service: the dry run is refused: ", "spec.ports"}},
-		"a target that is off": {[]string{"-f", w.file(w.installation("one"), broken)}, diff.ExitTrouble, []string{"error: deploy item shop/update, Target prod: ", "127.0.0.1:1"}},
-		"imports missing":      {[]string{"-f", w.file(unrendered)}, diff.ExitTrouble, []string{"installation shop: ", "import"}},
+		"no such file":         {[]string{"-f", "nowhere.yaml"}, diff.ExitFailed, []string{"read manifests"}},
+		"files without one":    {[]string{"-f", w.file(w.secret("x"))}, diff.ExitFailed, []string{"there is no Installation in the files"}},
+		"an object refused":    {[]string{"-f", w.file(refused)}, diff.ExitFailed, []string{"error: Service <namespace>/web, Target prod, deploy item shop/service: the dry run was rejected: ", "spec.ports"}},
+		"a target that is off": {[]string{"-f", w.file(w.installation("one"), broken)}, diff.ExitFailed, []string{"error: deploy item shop/update, Target prod: ", "127.0.0.1:1"}},
+		"imports missing":      {[]string{"-f", w.file(unrendered)}, diff.ExitFailed, []string{"installation shop: ", "import"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inner := &world{World: managed.In(&testkit.World{T: t, APIServer: w.APIServer, Namespace: w.Namespace}), blueprint: w.blueprint}
@@ -402,6 +402,47 @@ func TestWhatCannotBeCompared(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The others are compared if nothing can be said of one of several installations.
+func TestOneOfSeveralThatCannotBeCompared(t *testing.T) {
+	w := newWorld(t)
+	broken := w.installation("one")
+	broken.Name, broken.Spec.Imports.Data = "broken", broken.Spec.Imports.Data[:1]
+	file := w.file(broken, w.installation("one"))
+	got := w.diff("", "-f", file)
+	if got.Code != diff.ExitFailed || strings.Count(got.Stderr, "error: ") != 1 || !strings.Contains(got.Stderr, "error: installation broken: ") ||
+		!strings.Contains(got.Stderr, "Not everything could be compared (errors: 1): ") ||
+		!strings.Contains(got.Stdout, "diff ConfigMap <namespace>/by-update (created, Target prod, deploy item shop/update)") {
+		t.Errorf("exit code %d:\n%s%s", got.Code, got.Stderr, got.Stdout)
+	}
+	shown := t.TempDir()
+	got = w.diff("cp -r -t "+shown, "-f", file)
+	files, err := filepath.Glob(filepath.Join(shown, "next", "prod_v1.ConfigMap.*.by-update"))
+	if got.Code != diff.ExitFailed || len(files) != 1 || err != nil {
+		t.Errorf("with another program, which gets %q: exit code %d:\n%s%s", files, got.Code, got.Stderr, got.Stdout)
+	}
+}
+
+// Ctrl-C ends the program that shows the differences, and leaves no files.
+func TestAnInterruptEndsTheOtherProgram(t *testing.T) {
+	w := newWorld(t)
+	temporary, script := t.TempDir(), filepath.Join(t.TempDir(), "show.sh")
+	t.Setenv("TMPDIR", temporary)
+	if err := os.WriteFile(script, []byte("echo showing >&2\nexec tail -f /dev/null\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	running := clitest.Start(t, w.APIServer, w.Namespace, clitest.Call{
+		Command: command, Args: []string{"shop"}, Variables: map[string]string{"KUBECTL_EXTERNAL_DIFF": "sh " + script},
+	})
+	running.Until(t, "showing\n")
+	running.Interrupt()
+	if got := running.Wait(t); got.Code != cli.ExitDetached || !strings.HasSuffix(got.Stderr, "error: interrupted\n") {
+		t.Errorf("exit code %d:\n%s%s", got.Code, got.Stderr, got.Stdout)
+	}
+	if left, err := filepath.Glob(filepath.Join(temporary, "espalier-diff-*")); len(left) > 0 || err != nil {
+		t.Errorf("left: %q, %v", left, err)
 	}
 }
 

@@ -5,12 +5,26 @@ package diff
 
 import (
 	"fmt"
+	"io"
 
+	"espalier.dev/internal/cli/display"
 	"espalier.dev/internal/preview"
 )
 
 // around is how many lines are shown before and after a change.
 const around = 3
+
+var styles = map[string]display.Style{"+": display.Green, "-": display.Red}
+
+// Hunks writes what follows the names of the files in a unified diff.
+func Hunks(w io.Writer, printer display.Printer, lines []preview.Line) {
+	for _, hunk := range hunksOf(lines) {
+		fmt.Fprintln(w, hunk.head())
+		for _, line := range hunk.lines {
+			fmt.Fprintln(w, printer.Paint(line.Op+display.Verbatim(line.Text), styles[line.Op]))
+		}
+	}
+}
 
 // hunk is a part of a unified diff.
 type hunk struct {

@@ -32,7 +32,7 @@ func (p place) where() string {
 	if p.target == "" {
 		return "without a Target"
 	}
-	return "Target " + p.target
+	return "Target " + p.secrets.Text(p.target)
 }
 
 // output prints changes as they are found.
@@ -71,10 +71,10 @@ func (o *output) fail(text string) {
 
 // change prints what would become of an object, if anything.
 func (o *output) change(change forecast.Change, at place) {
-	subject := change.Subject.String()
+	subject := at.secrets.Text(change.Subject.String())
 	if change.Err != nil {
-		o.fail(fmt.Sprintf("%s, %s, deploy item %s: the dry run is refused: %v",
-			at.secrets.Text(subject), at.where(), at.item, at.secrets.Error(change.Err)))
+		o.fail(fmt.Sprintf("%s, %s, deploy item %s: the dry run was rejected: %v",
+			subject, at.where(), at.item, at.secrets.Error(change.Err)))
 		return
 	}
 	pair := pairOf(change)
@@ -82,10 +82,10 @@ func (o *output) change(change forecast.Change, at place) {
 	case pair.before == nil && pair.after == nil:
 		return
 	case change.Unchecked != "" && pair.before != nil:
-		o.note(fmt.Sprintf("%s, %s: it is not compared: %s", subject, at.where(), change.Unchecked))
+		o.note(fmt.Sprintf("%s, %s: not compared: %s", subject, at.where(), at.secrets.Text(change.Unchecked)))
 		return
 	case change.Unchecked != "":
-		o.note(fmt.Sprintf("%s, %s: shown as rendered, and not checked: %s", subject, at.where(), change.Unchecked))
+		o.note(fmt.Sprintf("%s, %s: shown as rendered, and not checked: %s", subject, at.where(), at.secrets.Text(change.Unchecked)))
 	}
 	what := pair.what()
 	if what == "" {
@@ -93,12 +93,15 @@ func (o *output) change(change forecast.Change, at place) {
 	}
 	o.counts[what]++
 	before, after := pair.shown(at.secrets)
+	if slices.Equal(before, after) {
+		after = append(after, "# Only names of fields change that are not shown.")
+	}
 	file := at.secrets.Text(fileName(at.target, change.Subject.GVK, change.Subject.Key))
 	if o.external != nil {
 		o.external.add(file, before, after)
 		return
 	}
-	title := fmt.Sprintf("diff %s (%s, %s, deploy item %s)", at.secrets.Text(subject), what, at.where(), at.item)
+	title := fmt.Sprintf("diff %s (%s, %s, deploy item %s)", subject, what, at.where(), at.item)
 	o.print(title, file, preview.AllLines(before, after))
 }
 
@@ -109,18 +112,12 @@ func fileName(target string, gvk schema.GroupVersionKind, key client.ObjectKey) 
 	return target + "/" + strings.Join(parts, ".")
 }
 
-var styles = map[string]display.Style{"+": display.Green, "-": display.Red}
-
 // print writes a unified diff.
 func (o *output) print(title, file string, lines []preview.Line) {
+	title, file = display.Verbatim(title), display.Verbatim(file)
 	fmt.Fprintln(o.env.Out, o.printer.Paint(title, display.Bold))
 	fmt.Fprintf(o.env.Out, "--- live/%s\n+++ next/%s\n", file, file)
-	for _, hunk := range hunksOf(lines) {
-		fmt.Fprintln(o.env.Out, hunk.head())
-		for _, line := range hunk.lines {
-			fmt.Fprintln(o.env.Out, o.printer.Paint(line.Op+display.Verbatim(line.Text), styles[line.Op]))
-		}
-	}
+	Hunks(o.env.Out, o.printer, lines)
 }
 
 // end sums up, and says by its error how the command ends.
@@ -134,7 +131,7 @@ func (o *output) end(ctx context.Context) error {
 	changed := o.counts[created] + o.counts[updated] + o.counts[deleted]
 	switch {
 	case o.failed > 0:
-		return &cli.CodedError{Code: ExitTrouble}
+		return &cli.CodedError{Code: ExitFailed}
 	case changed > 0:
 		return &cli.CodedError{Code: ExitDiffers}
 	}

@@ -4,11 +4,11 @@
 package diff
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,8 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/registry"
 	"espalier.dev/internal/deployer/objects/forecast"
+	"espalier.dev/internal/objecttree"
 	"espalier.dev/internal/offline"
 	"espalier.dev/internal/preview"
 	"espalier.dev/internal/target"
@@ -92,6 +94,8 @@ type survey struct {
 	clusters *target.Clusters
 	session  *registry.Session
 	output   *output
+	// origins tell what people call the Targets of the installation that is compared.
+	origins *objecttree.Origins
 }
 
 // all compares every installation among the manifests that is not nested in another one of them.
@@ -104,14 +108,29 @@ func (s *survey) all(ctx context.Context, manifests *offline.Manifests) error {
 	}
 	manifests.Installations = slices.DeleteFunc(slices.Clone(manifests.Installations), func(inst *lsv1alpha1.Installation) bool {
 		above := client.ObjectKey{Namespace: inst.Namespace, Name: inst.Labels[lsv1alpha1.EncompassedByLabel]}
-		return named(manifests.Installations, above) != nil // A job writes it anew.
+		return named(manifests.Installations, above) != nil // A job rewrites it.
 	})
 	for _, inst := range manifests.Installations {
-		if err := s.installation(ctx, inst, manifests); err != nil {
+		err := s.installation(ctx, inst, manifests)
+		switch {
+		case err == nil:
+		case len(manifests.Installations) == 1 || ctx.Err() != nil:
 			return s.explain(err, inst)
+		default:
+			s.output.fail(brief(s.explain(err, inst), inst))
 		}
 	}
 	return nil
+}
+
+// brief is an error about one of several installations in one line.
+func brief(err error, inst *lsv1alpha1.Installation) string {
+	text := err.Error()
+	if problem := (*cli.Problem)(nil); errors.As(err, &problem) {
+		text = problem.What
+	}
+	prefix := "installation " + inst.Name + ": "
+	return prefix + strings.TrimPrefix(text, prefix)
 }
 
 func (s *survey) installation(ctx context.Context, inst *lsv1alpha1.Installation, manifests *offline.Manifests) error {
@@ -128,13 +147,36 @@ func (s *survey) installation(ctx context.Context, inst *lsv1alpha1.Installation
 	for _, failed := range future.Failed {
 		s.output.fail(failed)
 	}
+	s.origins = s.originsOf(ctx, inst, future)
 	for _, item := range future.Items {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		s.item(ctx, future, item)
 	}
-	return nil
+	return ctx.Err()
+}
+
+// originsOf knows the Targets that the job would make. What is above an installation is in the cluster, if the user may read it.
+func (s *survey) originsOf(ctx context.Context, inst *lsv1alpha1.Installation, future *preview.Future) *objecttree.Origins {
+	objects := &objecttree.Objects{}
+	isNested := objecttree.ParentOf(inst) != ""
+	if isNested {
+		if read, err := objecttree.Read(ctx, s.host.Reader, inst.Namespace); err == nil {
+			objects = read
+		}
+	}
+	for _, each := range append(future.Nested, inst) {
+		objects.Put(each)
+	}
+	origins := objecttree.NewOrigins(objects.Forest())
+	if isNested {
+		origins = objecttree.ReadOrigins(ctx, s.host.Reader, objects.Forest(), inst.Namespace)
+	}
+	for _, t := range future.Targets {
+		origins.Add(t)
+	}
+	return origins
 }
 
 // explain says what to do about an installation of which nothing can be said.
@@ -152,17 +194,18 @@ func (s *survey) explain(err error, inst *lsv1alpha1.Installation) error {
 
 // item shows what would become of what one deploy item has in its target.
 func (s *survey) item(ctx context.Context, future *preview.Future, item preview.Item) {
-	place := place{item: item.Within + "/" + item.Title, secrets: future.Secrets}
+	place := place{item: future.Secrets.Text(item.Within + "/" + item.Title), secrets: future.Secrets}
 	foresee, known := s.env.Forecasters[item.Object.Spec.Type]
 	goes := item.Object.DeletionTimestamp != nil
 	switch {
 	case item.Idle:
 		return
 	case goes && item.Object.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true":
-		s.output.note(fmt.Sprintf("deploy item %s goes, and what it has deployed stays, as its annotation says", place.item))
+		s.output.note(fmt.Sprintf("deploy item %s is deleted, but what it deployed stays, because of its annotation", place.item))
 		return
 	case !known:
-		s.output.note(fmt.Sprintf("deploy item %s: what items of type %s deploy cannot be previewed", place.item, item.Object.Spec.Type))
+		kind := future.Secrets.Text(string(item.Object.Spec.Type))
+		s.output.note(fmt.Sprintf("deploy item %s: what items of type %s deploy cannot be previewed", place.item, kind))
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -206,7 +249,8 @@ func (s *survey) foresee(ctx context.Context, about subject) (*forecast.Forecast
 		if err != nil {
 			return nil, err
 		}
-		about.place.target = cmp.Or(t.Labels[lsv1alpha1.DataObjectKeyLabel], t.Name)
+		s.origins.Add(t)
+		about.place.target = s.origins.Name(t.Namespace, t.Name)
 		work.Target = t
 		if t.Spec.Type == lsv1alpha1.TargetTypeKubernetesCluster {
 			if work.Cluster, err = s.clusters.For(ctx, t); err != nil {

@@ -25,20 +25,23 @@ func NewArea(env cli.Environment, w io.Writer) *Area { return &Area{env: env, w:
 // Draw replaces what the area shows. If the trees do not fit the terminal, what has succeeded is left out first.
 func (a *Area) Draw(tops []*objecttree.Node, notes []string) {
 	printer := To(a.env, a.w)
-	lines := printer.Align(printer.Tree(tops, TreeOptions{}))
+	lines := printer.narrow(printer.Tree(tops, TreeOptions{}))
 	room := printer.height - 1 - len(notes)
 	if len(lines) > room {
-		lines = printer.Align(printer.Tree(tops, TreeOptions{Wanted: unfinished}))
+		lines = printer.narrow(printer.Tree(tops, TreeOptions{Wanted: unfinished}))
 	}
 	if len(lines) > room && room > 1 {
 		left := len(lines) - room + 1
-		lines = append(lines[:room-1], fmt.Sprintf("... and %d more", left))
+		lines = append(lines[:room-1], Cut(fmt.Sprintf("... and %d more", left), printer.width))
 	}
 	for _, note := range notes {
-		lines = append(lines, cut(note, printer.width))
+		lines = append(lines, Cut(note, printer.width))
 	}
 	a.replace(lines)
 }
+
+// narrow returns the lines of a table, none wider than the terminal: the terminal would wrap it, and the cursor would not find its start.
+func (p Printer) narrow(t Table) []string { return p.Align(p.Fit(t)) }
 
 // unfinished keeps what has not succeeded, and the roots.
 func unfinished(node *objecttree.Node) bool {

@@ -9,15 +9,15 @@ package display
 
 import (
 	"io"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
+	"github.com/clipperhouse/displaywidth"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/plain"
 )
 
 // Style is how a piece of text stands out. Its values are parameters of the escape sequence.
@@ -75,9 +75,7 @@ func (p Printer) Indented(by int) Printer {
 }
 
 // Paint gives a text a style, if the stream has colours.
-func (p Printer) Paint(text string, style Style) string { return p.paint(text, style) }
-
-func (p Printer) paint(text string, style Style) string {
+func (p Printer) Paint(text string, style Style) string {
 	if !p.colour || style == Plain || text == "" {
 		return text
 	}
@@ -112,7 +110,7 @@ func Details(text string) []string {
 	for line := range strings.Lines(rest) {
 		line = strings.Map(func(r rune) rune {
 			switch {
-			case r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError:
+			case r != '\t' && plain.Steers(r):
 				return -1
 			case unicode.IsSpace(r):
 				return ' '
@@ -124,40 +122,22 @@ func Details(text string) []string {
 	return lines
 }
 
-// sequence is what steers the colours and the cursor of a terminal.
-var sequence = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
-
 // Verbatim is one line of somebody's output: its spaces and tabs stay, what could steer a terminal is taken out.
-func Verbatim(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError {
-			return -1
-		}
-		return r
-	}, sequence.ReplaceAllString(text, ""))
-}
+func Verbatim(text string) string { return plain.Line(text) }
 
 // Clean makes one line of a text and takes out what could steer a terminal.
-func Clean(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return ' '
-		}
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError {
-			return -1
-		}
-		return r
-	}, text)
-	return strings.Join(strings.Fields(text), " ")
-}
+func Clean(text string) string { return plain.Words(text) }
 
-// cut shortens a text to a number of characters and shows that it did.
-func cut(text string, width int) string {
-	if utf8.RuneCountInString(text) <= width {
+// Width is how many columns of a terminal a text takes: some characters take two, others none.
+func Width(text string) int { return displaywidth.String(text) }
+
+// Cut shortens a text to a width and shows that it did.
+func Cut(text string, width int) string {
+	if Width(text) <= width {
 		return text
 	}
 	if width < 1 {
 		return ""
 	}
-	return string([]rune(text)[:width-1]) + "…"
+	return displaywidth.TruncateString(text, width, "…")
 }

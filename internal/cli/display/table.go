@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 )
 
 // Cell is a text in a table.
@@ -53,16 +52,16 @@ func (p Printer) Align(t Table) []string {
 	return lines
 }
 
-// Room is how many characters the terminal has for one more column; none if there is no terminal.
+// Room is how wide one more column can be in the terminal; none if there is no terminal.
 func (p Printer) Room(t Table) int {
 	if p.width == 0 {
 		return 0
 	}
 	room := p.width
 	for i, title := range t.Header {
-		width := utf8.RuneCountInString(title)
+		width := Width(title)
 		for _, row := range t.Rows {
-			width = max(width, utf8.RuneCountInString(row[i].Text))
+			width = max(width, Width(row[i].Text))
 		}
 		room -= width + gap
 	}
@@ -73,7 +72,7 @@ func (p Printer) widths(rows [][]Cell) []int {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell.Text))
+			widths[i] = max(widths[i], Width(cell.Text))
 		}
 	}
 	if p.width == 0 {
@@ -92,13 +91,13 @@ func (p Printer) line(row []Cell, widths []int) string {
 	var line strings.Builder
 	spaces := 0
 	for i, cell := range row {
-		text := cut(cell.Text, widths[i])
+		text := Cut(cell.Text, widths[i])
 		if text != "" {
 			line.WriteString(strings.Repeat(" ", spaces))
-			line.WriteString(p.paint(text, cell.Style))
+			line.WriteString(p.Paint(text, cell.Style))
 			spaces = 0
 		}
-		spaces += widths[i] - utf8.RuneCountInString(text) + gap
+		spaces += widths[i] - Width(text) + gap
 	}
 	return line.String()
 }

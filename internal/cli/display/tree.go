@@ -143,7 +143,7 @@ func PhaseCell(node *objecttree.Node) Cell { return Cell{Clean(node.Phase()), st
 // MessageCell shows what is wrong with an object or what it waits for.
 func MessageCell(node *objecttree.Node) Cell {
 	cell := Cell{Text: Summary(node.Explain().Message)}
-	if node.InTrouble() {
+	if node.HasError() {
 		cell.Style = Red
 	}
 	return cell

@@ -4,10 +4,17 @@
 package export
 
 import (
+	"context"
 	"encoding/json"
+	"net/url"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli/manifest"
+	"espalier.dev/internal/confidential"
+	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/target"
 )
 
@@ -29,6 +36,77 @@ func (l *luggage) withoutCredential(t *lsv1alpha1.Target) {
 	if t.Spec.Type == lsv1alpha1.TargetTypeKubernetesCluster {
 		t.Spec.SecretRef.Key = "kubeconfig"
 	}
+}
+
+// bareAuth takes the credentials out of an entry for a repository of charts.
+func (l *luggage) bareAuth(auth map[string]any, context string) {
+	if text, _ := auth["url"].(string); text != "" {
+		bare, left := withoutUser(text)
+		if auth["url"] = bare; left {
+			l.remarks = append(l.remarks, notef("the credentials in the URL %s in Context %s are left out: they have no effect", bare, context))
+		}
+	}
+	if header, _ := auth["authHeader"].(string); header != "" {
+		delete(auth, "authHeader")
+		l.remarks = append(l.remarks, notef("the authHeader for %v in Context %s is left out: add it where you apply the manifests",
+			auth["url"], context))
+	}
+}
+
+// bareRoot returns an installation without credentials in the URL of its blueprint, unless they are wanted.
+func (l *luggage) bareRoot(root *lsv1alpha1.Installation) *lsv1alpha1.Installation {
+	bare := root.DeepCopy()
+	git := bare.Spec.Blueprint.Git
+	if git == nil || l.withSecrets {
+		return bare
+	}
+	var left bool
+	if git.URL, left = withoutUser(git.URL); left {
+		l.remarks = append(l.remarks, notef("the credentials in the URL %s of the blueprint of Installation %s are left out: they have no effect",
+			git.URL, root.Name))
+	}
+	return bare
+}
+
+// withoutUser takes the user and the password out of a URL, which may lack a scheme, and reports whether there were any.
+func withoutUser(text string) (bare string, left bool) {
+	scheme, rest, found := strings.Cut(text, "://")
+	if found && !strings.ContainsAny(scheme, ":@/") {
+		scheme += "://"
+	} else {
+		scheme, rest = "", text
+	}
+	end := len(rest) // Nobody knows where the password in a broken URL ends.
+	if _, err := url.Parse("https://" + rest); err == nil {
+		if slash := strings.IndexAny(rest, "/?#"); slash >= 0 {
+			end = slash
+		}
+	}
+	at := strings.LastIndex(rest[:end], "@")
+	return scheme + rest[at+1:], at >= 0
+}
+
+// hides reports whether a DataObject must be left out: an installation has exported it, and it contains what that imports from Secrets or
+// Targets, or nobody who may not read those can tell.
+func (l *luggage) hides(ctx context.Context, object *lsv1alpha1.DataObject) (bool, error) {
+	source, exported := dataflow.InstallationOf(object.Labels[lsv1alpha1.DataObjectSourceLabel])
+	if l.withSecrets || !exported {
+		return false, nil
+	}
+	exporter := &lsv1alpha1.Installation{}
+	if err := l.from.Client.Get(ctx, client.ObjectKey{Namespace: l.from.Namespace, Name: source}, exporter); err != nil {
+		return false, l.from.Access.Explain(client.IgnoreNotFound(err), "read Installation "+source, l.from.Namespace)
+	}
+	secrets := confidential.Reader{Live: l.from.Client}.OfInstallation(ctx, exporter)
+	if !secrets.Known() {
+		return true, nil
+	}
+	var value any
+	if err := json.Unmarshal(object.Data.Raw, &value); err != nil {
+		return true, nil
+	}
+	_, found := secrets.Value(value)
+	return found, nil
 }
 
 // chartConfiguration is where a Context has credentials for repositories of charts.
@@ -57,10 +135,8 @@ func (l *luggage) chartCredentials(c *lsv1alpha1.Context) []string {
 		if name, _ := reference["name"].(string); name != "" {
 			secrets = append(secrets, name)
 		}
-		if header, _ := auth["authHeader"].(string); header != "" && !l.withSecrets {
-			delete(auth, "authHeader")
-			l.remarks = append(l.remarks, notef("the authHeader for %v in Context %s is left out: add it where you apply the manifests",
-				auth["url"], c.Name))
+		if !l.withSecrets {
+			l.bareAuth(auth, c.Name)
 		}
 	}
 	if text, err := json.Marshal(charts); err == nil && !l.withSecrets {

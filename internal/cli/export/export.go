@@ -19,7 +19,6 @@ import (
 	"espalier.dev/internal/cli/display"
 	"espalier.dev/internal/cli/request"
 	"espalier.dev/internal/objecttree"
-	"espalier.dev/internal/offline"
 )
 
 type options struct {
@@ -35,15 +34,15 @@ func New(env cli.Environment) *cobra.Command {
 	opts := &options{env: env}
 	cmd := &cobra.Command{
 		Use:   "export NAME... | --all",
-		Short: "Print the manifests with which installations can be created elsewhere",
+		Short: "Print manifests that recreate installations elsewhere",
 		Long: `Print the manifests of root installations and of everything that they need: the Context
 with what it refers to, and the DataObjects, Targets, ConfigMaps and Secrets that they
 import. The manifests name no namespace, and have no status and no other trace of this
 cluster, so that kubectl apply -n NAMESPACE -f - creates the installations elsewhere.
 
-Secrets are left out unless --with-secrets is set: standard error names those that have
-to exist where the manifests are applied. A Target with a kubeconfig of its own then
-refers to a Secret instead.
+Secrets are left out unless --with-secrets is set: standard error names those that must
+exist where the manifests are applied. A Target that contains a kubeconfig then refers to
+a Secret instead.
 
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier export shop > shop.yaml
@@ -54,7 +53,7 @@ refers to a Secret instead.
 	flags := cmd.Flags()
 	flags.BoolVar(&opts.all, "all", false, "export all root installations of the namespace")
 	flags.BoolVar(&opts.withSecrets, "with-secrets", false, "print Secrets and other credentials, too")
-	opts.format = display.AddFormatFlag(cmd, display.FormatYAML, display.FormatJSON)
+	opts.format = display.AddFormatFlag(cmd, display.FormatYAML, display.FormatJSON, display.FormatName)
 	opts.access = connect.AddFlags(cmd, env)
 	cmd.ValidArgsFunction = opts.access.CompleteInstallations(connect.RootInstallations)
 	return cmd
@@ -81,7 +80,7 @@ func (o *options) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	if err := offline.Write(o.env.Out, string(format), manifests); err != nil {
+	if err := display.To(o.env, o.env.Out).Manifests(manifests, format); err != nil {
 		return err
 	}
 	for _, note := range luggage.notes() {

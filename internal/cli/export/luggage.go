@@ -61,7 +61,7 @@ func (l *luggage) pack(ctx context.Context) ([]map[string]any, error) {
 		}
 	}
 	for _, root := range l.roots {
-		l.add(root.DeepCopy())
+		l.add(l.bareRoot(root))
 	}
 	var manifests []map[string]any
 	for _, object := range l.objects {
@@ -175,10 +175,19 @@ func (l *luggage) data(ctx context.Context, root *lsv1alpha1.Installation) error
 		if err != nil {
 			return err
 		}
-		if found {
-			l.remarkOnSource(object)
-			l.add(object)
+		if !found {
+			continue
 		}
+		hides, err := l.hides(ctx, object)
+		if err != nil {
+			return err
+		}
+		if hides {
+			l.left[kindOf(object)+" "+name] = true
+			continue
+		}
+		l.remarkOnSource(object)
+		l.add(object)
 	}
 	return nil
 }

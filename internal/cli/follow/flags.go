@@ -6,6 +6,7 @@ package follow
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,20 +74,41 @@ func (f *Flags) Done(ctx context.Context, namespace string, started []Started) e
 	}
 	w := Wait{Env: f.env, Access: f.access, Namespace: namespace, Timeout: f.timeout, Format: format}
 	if !f.wait {
-		var all outcomes
-		for _, s := range started {
-			all.Results = append(all.Results, Outcome{Namespace: namespace, Name: s.Name, Verdict: s.Said})
-		}
-		return (&waiting{Wait: w}).print(all)
+		return (&waiting{Wait: w}).printStarted(started)
 	}
 	progress := display.To(f.env, f.env.ErrOut)
 	for _, s := range started {
 		if s.Said != "" {
-			if err := progress.Lines(string(objecttree.Installation) + "/" + s.Name + " " + s.Said); err != nil {
+			if err := progress.Lines(display.Clean(string(objecttree.Installation) + "/" + s.Name + " " + s.Said)); err != nil {
 				return err
 			}
 		}
 		w.Awaited = append(w.Awaited, s.Awaited)
 	}
 	return w.Run(ctx)
+}
+
+// Abandon prints what was started before an error, without waiting for it. If the user wants to wait, it says how.
+func (f *Flags) Abandon(namespace string, started []Started) error {
+	format, err := f.format.Get()
+	if err != nil || len(started) == 0 {
+		return err
+	}
+	r := &waiting{Wait: Wait{Env: f.env, Access: f.access, Namespace: namespace, Format: format}}
+	if err := r.printStarted(started); err != nil || !f.wait {
+		return err
+	}
+	for _, s := range started {
+		r.Awaited = append(r.Awaited, s.Awaited)
+	}
+	f.access.Tell("Not waiting, because of the error below. To wait:\n  %s", strings.Join(r.again(), "\n  "))
+	return nil
+}
+
+func (r *waiting) printStarted(started []Started) error {
+	var all outcomes
+	for _, s := range started {
+		all.Results = append(all.Results, Outcome{Namespace: r.Namespace, Name: s.Name, Verdict: s.Said})
+	}
+	return r.print(all)
 }

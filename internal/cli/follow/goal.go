@@ -4,7 +4,10 @@
 package follow
 
 import (
+	"cmp"
 	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli"
@@ -26,8 +29,8 @@ type End struct {
 type Goal interface {
 	// See processes a revision, nil if the installation does not exist. It returns nil while the wait continues.
 	See(revision *lsv1alpha1.Installation) *End
-	// Again are the flags of the command wait that waits for the same.
-	Again() []string
+	// WaitFlags are the flags of the command wait that waits for the same.
+	WaitFlags() []string
 }
 
 // endOf judges a job that has finished.
@@ -44,8 +47,22 @@ func endOf(job string, phase lsv1alpha1.Phase) *End {
 	return end
 }
 
-func nodeOf(installation *lsv1alpha1.Installation) *objecttree.Node {
-	return &objecttree.Node{Kind: objecttree.Installation, Object: installation, Status: &installation.Status.RunStatus}
+func nodeOf(object *lsv1alpha1.Installation) *objecttree.Node { return objecttree.NodeOf(object) }
+
+// endBefore is the end of a wait for a job that has not begun, nil if it will by itself.
+func endBefore(revision *lsv1alpha1.Installation) *End {
+	if nodeOf(revision).HeldBack() {
+		return suspendedEnd(revision)
+	}
+	return nil
+}
+
+// suspendedEnd is the end of a wait for something that does not begin before somebody resumes the installation.
+func suspendedEnd(revision *lsv1alpha1.Installation) *End {
+	return &End{
+		Code: cli.ExitNeedsSomebody, Phase: revision.Status.Phase,
+		Verdict: "waits until it is resumed",
+	}
 }
 
 // JobOfRequest waits for the very job that a request starts, not for one that was running already or comes later.
@@ -61,8 +78,8 @@ func NewJobOfRequest(asked *lsv1alpha1.Installation) *JobOfRequest {
 	return &JobOfRequest{asked: asked.DeepCopy()}
 }
 
-// Again implements Goal.
-func (g *JobOfRequest) Again() []string { return []string{"--for=succeeded"} }
+// WaitFlags implements Goal.
+func (g *JobOfRequest) WaitFlags() []string { return []string{"--for=succeeded"} }
 
 // See implements Goal.
 func (g *JobOfRequest) See(revision *lsv1alpha1.Installation) *End {
@@ -70,7 +87,7 @@ func (g *JobOfRequest) See(revision *lsv1alpha1.Installation) *End {
 		if !g.asked.DeletionTimestamp.IsZero() {
 			return &End{Code: cli.ExitOK, Verdict: "has been deleted", JobID: g.job}
 		}
-		return &End{Code: cli.ExitNotFound, Verdict: "was deleted while its job was waited for", JobID: g.job}
+		return &End{Code: cli.ExitNotFound, Verdict: "was deleted before its job finished", JobID: g.job}
 	}
 	if g.job == "" {
 		g.job = g.granted(revision)
@@ -78,7 +95,7 @@ func (g *JobOfRequest) See(revision *lsv1alpha1.Installation) *End {
 	status := &revision.Status.RunStatus
 	switch {
 	case g.job == "":
-		return nil
+		return endBefore(revision)
 	case status.JobID == g.job && status.IsFinished():
 		return endOf(g.job, status.Phase)
 	case status.JobID == g.job:
@@ -116,8 +133,8 @@ type Finished struct {
 	uid          string
 }
 
-// Again implements Goal.
-func (g *Finished) Again() []string {
+// WaitFlags implements Goal.
+func (g *Finished) WaitFlags() []string {
 	if g.Successfully {
 		return []string{"--for=succeeded"}
 	}
@@ -127,10 +144,14 @@ func (g *Finished) Again() []string {
 // See implements Goal.
 func (g *Finished) See(revision *lsv1alpha1.Installation) *End {
 	if revision == nil || g.uid != "" && string(revision.UID) != g.uid {
-		return &End{Code: cli.ExitNotFound, Verdict: "was deleted while it was waited for"}
+		return &End{Code: cli.ExitNotFound, Verdict: "was deleted during the wait"}
 	}
 	g.uid = string(revision.UID)
-	switch node := nodeOf(revision); node.State() {
+	node := nodeOf(revision)
+	if node.AwaitsResumption() {
+		return suspendedEnd(revision)
+	}
+	switch node.State() {
 	case objecttree.Running, objecttree.Requested:
 		return nil
 	case objecttree.NotStarted:
@@ -148,20 +169,26 @@ type Gone struct {
 	uid string
 	// past is a job that failed to delete it before this wait began.
 	past string
+	// failed is set while the status still shows a deletion that failed in the continuous flow before this wait began.
+	failed *metav1.Time
 }
 
 // NewGone waits for the end of this very installation; another one that takes its name does not count, nor does a deletion that has failed
 // before.
-func NewGone(installation *lsv1alpha1.Installation) *Gone {
-	g := &Gone{uid: string(installation.UID)}
-	if installation.Status.Phase == lsv1alpha1.PhaseDeleteFailed && installation.Status.IsFinished() {
-		g.past = installation.Status.JobID
+func NewGone(object *lsv1alpha1.Installation) *Gone {
+	g := &Gone{uid: string(object.UID)}
+	switch {
+	case !DeletionFailed(object):
+	case nodeOf(object).Continuous():
+		g.failed = cmp.Or(object.Status.PhaseTransitionTime, &metav1.Time{})
+	default:
+		g.past = object.Status.JobID
 	}
 	return g
 }
 
-// Again implements Goal.
-func (g *Gone) Again() []string { return []string{"--for=deleted"} }
+// WaitFlags implements Goal.
+func (g *Gone) WaitFlags() []string { return []string{"--for=deleted"} }
 
 // See implements Goal.
 func (g *Gone) See(revision *lsv1alpha1.Installation) *End {
@@ -172,10 +199,25 @@ func (g *Gone) See(revision *lsv1alpha1.Installation) *End {
 	switch {
 	case revision.DeletionTimestamp.IsZero():
 		return &End{Code: cli.ExitNeedsSomebody, Verdict: "is not being deleted"}
-	case g.past != "" && revision.Status.JobID == g.past:
+	case g.failedBefore(revision):
 		return nil
+	case nodeOf(revision).Continuous() && DeletionFailed(revision):
+		return undeleted(revision)
 	case revision.Status.Phase == lsv1alpha1.PhaseDeleteFailed && nodeOf(revision).State() == objecttree.Failed:
 		return endOf(revision.Status.JobID, revision.Status.Phase)
 	}
 	return nil
+}
+
+// failedBefore reports whether a revision still shows the failure from before the wait. In the continuous flow, the first revision that
+// does not show it ends that: a retry may fail again within the same second.
+func (g *Gone) failedBefore(revision *lsv1alpha1.Installation) bool {
+	if g.failed != nil {
+		since := cmp.Or(revision.Status.PhaseTransitionTime, &metav1.Time{})
+		if DeletionFailed(revision) && since.Equal(g.failed) {
+			return true
+		}
+		g.failed = nil
+	}
+	return g.past != "" && revision.Status.JobID == g.past
 }

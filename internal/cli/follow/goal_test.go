@@ -23,6 +23,7 @@ type revision struct {
 	job, finished, requestedID string
 	phase                      lsv1alpha1.Phase
 	deleting                   bool
+	suspended                  bool
 }
 
 func (r revision) object() *lsv1alpha1.Installation {
@@ -34,6 +35,9 @@ func (r revision) object() *lsv1alpha1.Installation {
 	}
 	if r.granted != "" {
 		i.Annotations[run.GrantAnnotation] = run.FormatGrant(r.granted, string(i.UID))
+	}
+	if r.suspended {
+		i.Annotations[lsv1alpha1.SuspendAnnotation] = "true"
 	}
 	if r.deleting {
 		at := metav1.Now()
@@ -147,6 +151,31 @@ func TestJobOfRequest(t *testing.T) {
 			[]revision{{granted: "b", deleting: true, job: "b", finished: "b", requestedID: "b", phase: deleteFailed}},
 			0, cli.ExitFailed, "b",
 		},
+		"it is suspended": {
+			revision{asked: true, suspended: true},
+			[]revision{{asked: true, suspended: true}},
+			0, cli.ExitNeedsSomebody, "",
+		},
+		"it is suspended while it waits": {
+			revision{asked: true},
+			[]revision{{asked: true}, {asked: true, suspended: true}},
+			1, cli.ExitNeedsSomebody, "",
+		},
+		"it is suspended after the job was granted": {
+			revision{asked: true},
+			[]revision{{granted: "a", suspended: true}, {granted: "a", job: "a", finished: "a", requestedID: "a", phase: succeeded, suspended: true}},
+			1, cli.ExitOK, "a",
+		},
+		"it is suspended during the job before": {
+			revision{asked: true, job: "a", phase: progressing},
+			[]revision{{asked: true, job: "a", phase: progressing, suspended: true}, {asked: true, job: "a", finished: "a", phase: succeeded, suspended: true}},
+			1, cli.ExitNeedsSomebody, "",
+		},
+		"its deletion is retried although it is suspended": {
+			revision{asked: true, deleting: true, suspended: true, job: "a", finished: "a", phase: deleteFailed},
+			[]revision{{asked: true, deleting: true, suspended: true, job: "a", finished: "a", phase: deleteFailed}, gone},
+			1, cli.ExitOK, "",
+		},
 		"nothing happens": {revision{asked: true}, []revision{{asked: true}, {asked: true}}, -1, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,7 +216,18 @@ func TestFinished(t *testing.T) {
 			[]revision{{asked: true, job: "a", finished: "a", phase: failed}, {granted: "b", job: "a", finished: "a", requestedID: "a", phase: failed}, {granted: "b", job: "b", finished: "b", requestedID: "b", phase: succeeded}},
 			expectation{2, cli.ExitOK, "b"}, cli.ExitOK,
 		},
-		"nobody has asked":  {[]revision{{}}, expectation{0, cli.ExitNeedsSomebody, ""}, cli.ExitNeedsSomebody},
+		"nobody has asked": {[]revision{{}}, expectation{0, cli.ExitNeedsSomebody, ""}, cli.ExitNeedsSomebody},
+		"it is suspended, and was asked": {
+			[]revision{{asked: true, suspended: true, job: "a", finished: "a", phase: succeeded}},
+			expectation{0, cli.ExitNeedsSomebody, ""}, cli.ExitNeedsSomebody,
+		},
+		"it is suspended, and nobody has asked": {
+			[]revision{{suspended: true, job: "a", finished: "a", phase: succeeded}}, expectation{0, cli.ExitOK, "a"}, cli.ExitOK,
+		},
+		"it is suspended, and has a job": {
+			[]revision{{suspended: true, job: "a", phase: progressing}, {suspended: true, job: "a", finished: "a", phase: failed}},
+			expectation{1, cli.ExitFailed, "a"}, cli.ExitOK,
+		},
 		"it does not exist": {[]revision{gone}, expectation{0, cli.ExitNotFound, ""}, cli.ExitNotFound},
 		"it is replaced": {[]revision{{
 			job:   "a",

@@ -33,6 +33,9 @@ type outcomes struct {
 
 // conclude prints how each wait ended and returns the error that the command ends with.
 func (r *waiting) conclude() error {
+	if r.outdated == nil {
+		r.judgeAll() // The time may have been up before events told what the objects say by now.
+	}
 	forest := r.objects.Forest()
 	var all outcomes
 	var problems []*cli.Problem
@@ -80,11 +83,11 @@ func (r *waiting) timedOut(node *objecttree.Node, chains []explain.Chain) *End {
 		end.Verdict += ", in phase " + node.Phase()
 	}
 	if r.outdated != nil {
-		end.Verdict += " when last seen, for the API server does not answer any more"
+		end.Verdict += " when last seen: the API server does not respond"
 	}
 	if len(chains) > 0 && explain.AdviceFor(chains[0]).Somebody && chains[0].Cause().Node.State() != objecttree.Failed {
 		end.Code = cli.ExitNeedsSomebody
-		end.Verdict += ", and somebody has to act before it goes on"
+		end.Verdict += "; needs action by a user"
 	}
 	return end
 }
@@ -127,15 +130,14 @@ func (r *waiting) adviceFor(a Awaited, chains []explain.Chain) []string {
 
 func (r *waiting) print(all outcomes) error {
 	printer := display.To(r.Env, r.Env.Out)
-	switch r.Format {
-	case display.FormatJSON, display.FormatYAML:
+	if r.Format.IsData() {
 		return printer.Data(all, r.Format)
 	}
 	for _, outcome := range all.Results {
 		if outcome.ExitCode != cli.ExitOK {
 			continue // It stands in the error.
 		}
-		line := fmt.Sprintf("installation %s %s", outcome.Name, outcome.Verdict)
+		line := display.Clean(fmt.Sprintf("installation %s %s", outcome.Name, outcome.Verdict))
 		if r.Format == display.FormatName {
 			line = display.ResourceName(objecttree.Installation, outcome.Name)
 		}

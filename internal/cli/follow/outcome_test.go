@@ -25,7 +25,7 @@ func TestTimeoutTellsWhetherTheAnswerIsOld(t *testing.T) {
 		t.Errorf("got %+v", fresh)
 	}
 	r.outdated = errors.New("connection refused")
-	if old := r.timedOut(nodeOf(object), nil); old.Code != cli.ExitTimeout || !strings.Contains(old.Verdict, "when last seen") {
+	if old := r.timedOut(nodeOf(object), nil); old.Code != cli.ExitTimeout || !strings.HasSuffix(old.Verdict, "Progressing when last seen: the API server does not respond") {
 		t.Errorf("got %+v", old)
 	}
 	if unknown := r.timedOut(nil, nil); unknown.Code != cli.ExitTimeout {

@@ -8,9 +8,11 @@ package follow
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
-	"sync/atomic"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
@@ -20,40 +22,43 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli/connect"
+	"espalier.dev/internal/objecttree"
 )
 
-// event is a revision of an object, or its end.
-type event struct {
-	object client.Object
-	gone   bool
-	// synced is set in one event without an object: all that existed at the beginning has been told.
-	synced bool
-	// failed is set in an event without an object: why a request has failed. It is retried unless it was denied.
-	failed error
-	// restored is set in an event without an object: the server answers again.
-	restored bool
+// Event is a revision of an object, or its end.
+type Event struct {
+	Object client.Object
+	Gone   bool
+	// Synced is set in one event without an object: all that existed at the beginning has been told.
+	Synced bool
+	// Failed is set in an event without an object: why a request has failed. It is retried unless it was denied.
+	Failed error
+	// Restored is set in an event without an object: the server answers again.
+	Restored bool
 }
 
-// stream tells of every revision of the objects that trees consist of, in the order in which they were stored as far
+// Stream tells of every revision of the objects that trees consist of, in the order in which they were stored as far
 // as objects of one kind are concerned. After a lost connection revisions may be missing; the newest never is.
-func stream(ctx context.Context, config *rest.Config, namespace string) (<-chan event, error) {
+// An empty namespace means all.
+func Stream(ctx context.Context, config *rest.Config, namespace string) (<-chan Event, error) {
 	scheme, err := connect.Scheme()
 	if err != nil {
 		return nil, err
 	}
-	events := make(chan event)
-	tell := func(e event) {
+	events := make(chan Event)
+	tell := func(e Event) {
 		select {
 		case events <- e:
 		case <-ctx.Done():
 		}
 	}
 	config = rest.CopyConfig(config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &sentry{next: next, tell: tell} })
+	server := &reachability{tell: tell}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &sentry{next: next, server: server} })
 	objects, err := cache.New(config, cache.Options{
 		Scheme: scheme, Mapper: connect.Mapper(), DefaultTransform: slim,
 		DefaultNamespaces:        map[string]cache.Config{namespace: {}},
-		DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) { tell(event{failed: err}) },
+		DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) { server.failed(err) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("prepare to watch: %w", err)
@@ -72,22 +77,55 @@ func stream(ctx context.Context, config *rest.Config, namespace string) (<-chan 
 	}
 	go func() {
 		if err := objects.Start(ctx); err != nil {
-			tell(event{failed: err})
+			tell(Event{Failed: err})
 		}
 	}()
 	go func() {
 		if toolscache.WaitForCacheSync(ctx.Done(), synced...) {
-			tell(event{synced: true})
+			tell(Event{Synced: true})
 		}
 	}()
 	return events, nil
 }
 
+// reachability is whether requests to the server succeed.
+type reachability struct {
+	tell func(Event)
+	// mutex guards lost. It is held until the event is told: otherwise a success could be told before the failure that it follows.
+	mutex sync.Mutex
+	lost  bool
+}
+
+// lose tells why a request has failed.
+func (r *reachability) lose(err error) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.lost = true
+	r.tell(Event{Failed: err})
+}
+
+// restore tells that a request has succeeded, if one has failed before.
+func (r *reachability) restore() {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.lost {
+		r.lost = false
+		r.tell(Event{Restored: true})
+	}
+}
+
+// failed tells why a watch has ended. That the server ends one is usual; if the server is away, the next request says so.
+func (r *reachability) failed(err error) {
+	usual := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
+	if !usual {
+		r.lose(err)
+	}
+}
+
 // sentry tells when the server cannot be reached, and when it can again. Watches keep silent about the former.
 type sentry struct {
-	next http.RoundTripper
-	tell func(event)
-	lost atomic.Bool
+	next   http.RoundTripper
+	server *reachability
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -95,15 +133,14 @@ func (s *sentry) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := s.next.RoundTrip(request)
 	switch {
 	case err != nil && request.Context().Err() == nil:
-		s.lost.Store(true)
-		s.tell(event{failed: err})
-	case err == nil && s.lost.Swap(false):
-		s.tell(event{restored: true})
+		s.server.lose(err)
+	case err == nil && response.StatusCode < http.StatusBadRequest:
+		s.server.restore()
 	}
 	return response, err
 }
 
-func handler(tell func(event)) toolscache.ResourceEventHandler {
+func handler(tell func(Event)) toolscache.ResourceEventHandler {
 	return toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { tellOf(tell, object, false) },
 		UpdateFunc: func(_, object any) { tellOf(tell, object, false) },
@@ -116,9 +153,9 @@ func handler(tell func(event)) toolscache.ResourceEventHandler {
 	}
 }
 
-func tellOf(tell func(event), object any, gone bool) {
+func tellOf(tell func(Event), object any, gone bool) {
 	if known, ok := object.(client.Object); ok {
-		tell(event{object: known, gone: gone})
+		tell(Event{Object: known, Gone: gone})
 	}
 }
 
@@ -130,12 +167,15 @@ func slim(object any) (any, error) {
 	case *lsv1alpha1.Execution:
 		typed.ManagedFields = nil
 	case *lsv1alpha1.DeployItem:
-		typed.ManagedFields, typed.Spec.Configuration, typed.Status.ProviderStatus = nil, nil, nil
+		typed.ManagedFields, typed.Spec.Configuration = nil, nil
+		if !objecttree.MayBeTakenOver(typed) {
+			typed.Status.ProviderStatus = nil
+		}
 	}
 	return object, nil
 }
 
-// refused reports whether watching again cannot help.
-func refused(err error) bool {
+// Refused reports whether watching again cannot help.
+func Refused(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err)
 }

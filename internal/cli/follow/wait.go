@@ -7,14 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 	"time"
-
-	"github.com/go-logr/logr"
-	crlog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli"
@@ -42,8 +36,8 @@ type Wait struct {
 }
 
 const (
-	// redrawing is how often the screen changes at most.
-	redrawing = 100 * time.Millisecond
+	// Redrawing is how often a screen changes at most.
+	Redrawing = 100 * time.Millisecond
 	// idleDraws is after how many of these times it is drawn although nothing has changed: ages grow.
 	idleDraws = 10
 )
@@ -56,9 +50,9 @@ var (
 // Run waits until all goals are reached or missed, the time is up, or the user presses Ctrl-C. It prints how each wait
 // ended. The error it returns carries the exit code.
 func (w Wait) Run(parent context.Context) error {
-	ctx, stop := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := w.Env.UntilInterrupted(parent)
 	defer stop()
-	crlog.SetLogger(logr.Discard()) // controller-runtime complains otherwise; what matters comes as an event
+	w.Env.SilenceLogs() // controller-runtime complains otherwise; what matters comes as an event
 	r := &waiting{Wait: w, objects: &objecttree.Objects{}, ends: map[string]*End{}, screen: newScreen(w)}
 	err := r.follow(ctx)
 	stop() // A second Ctrl-C ends the process at once.
@@ -100,7 +94,7 @@ func (r *waiting) follow(parent context.Context) error {
 	if err != nil {
 		return err
 	}
-	events, err := stream(ctx, config, r.Namespace)
+	events, err := Stream(ctx, config, r.Namespace)
 	if err != nil {
 		return err
 	}
@@ -110,7 +104,7 @@ func (r *waiting) follow(parent context.Context) error {
 		defer timer.Stop()
 		timeout = timer.C
 	}
-	redraw := time.NewTicker(redrawing)
+	redraw := time.NewTicker(Redrawing)
 	defer redraw.Stop()
 	for len(r.ends) < len(r.Awaited) {
 		select {
@@ -130,27 +124,25 @@ func (r *waiting) follow(parent context.Context) error {
 }
 
 // see takes in an event. It returns an error if watching has no future.
-func (r *waiting) see(e event) error {
+func (r *waiting) see(e Event) error {
 	r.changed = true
 	switch {
-	case e.failed != nil && refused(e.failed):
-		return e.failed
-	case e.failed != nil:
-		r.screen.note("the connection is disturbed, and tried again: " + display.Clean(e.failed.Error()))
-	case e.restored:
+	case e.Failed != nil && Refused(e.Failed):
+		return e.Failed
+	case e.Failed != nil:
+		r.screen.note("connection lost, retrying: " + display.Clean(e.Failed.Error()))
+	case e.Restored:
 		r.screen.note("")
-	case e.synced:
+	case e.Synced:
 		r.synced = true
-		for _, a := range r.Awaited {
-			r.judge(a, r.installation(a.Name))
-		}
-	case e.gone:
-		r.objects.Remove(e.object)
-		r.seeInstallation(e.object.GetName(), e.object, nil)
+		r.judgeAll()
+	case e.Gone:
+		r.objects.Remove(e.Object)
+		r.seeInstallation(e.Object.GetName(), e.Object, nil)
 	default:
-		r.objects.Put(e.object)
-		installation, _ := e.object.(*lsv1alpha1.Installation)
-		r.seeInstallation(e.object.GetName(), e.object, installation)
+		r.objects.Put(e.Object)
+		installation, _ := e.Object.(*lsv1alpha1.Installation)
+		r.seeInstallation(e.Object.GetName(), e.Object, installation)
 	}
 	return nil
 }
@@ -171,6 +163,12 @@ func (r *waiting) judge(a Awaited, revision *lsv1alpha1.Installation) {
 	}
 	if end := a.Goal.See(revision); end != nil {
 		r.ends[a.Name] = end
+	}
+}
+
+func (r *waiting) judgeAll() {
+	for _, a := range r.Awaited {
+		r.judge(a, r.installation(a.Name))
 	}
 }
 
@@ -211,7 +209,7 @@ func (r *waiting) readAgain(ctx context.Context) {
 
 // detached tells the user how to come back.
 func (r *waiting) detached() error {
-	fmt.Fprintln(r.Env.ErrOut, "Detached; what was started goes on. To follow it again:")
+	fmt.Fprintln(r.Env.ErrOut, "Detached; the work continues. To follow it again:")
 	for _, again := range r.again() {
 		fmt.Fprintln(r.Env.ErrOut, "  "+again)
 	}
@@ -226,7 +224,7 @@ func (r *waiting) again() []string {
 		if r.ends[a.Name] != nil {
 			continue
 		}
-		flags := a.Goal.Again()
+		flags := a.Goal.WaitFlags()
 		if _, known := names[flags[0]]; !known {
 			order = append(order, flags[0])
 		}

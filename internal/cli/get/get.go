@@ -42,7 +42,8 @@ The phase is that of the status, or one of these words: NotStarted (it never had
 Requested (a job is requested and has not started), Pending (the job of the tree has not
 reached it), Triggered (the job has reached it, and work has not started).
 
--o json and -o yaml print the objects themselves.
+-o json and -o yaml print the objects themselves; templates (jsonpath, go-template) are
+filled with the same document.
 
 "espalier get targetsyncs [NAME...]" lists TargetSyncs instead: whether their Targets
 match the source, and what is wrong.
@@ -51,6 +52,7 @@ match the source, and what is wrong.
 		Example: `  espalier get
   espalier get -A -o wide
   espalier get shop --context prod -n shops
+  espalier get -o jsonpath='{.items[*].metadata.name}'
   espalier get targetsyncs`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
@@ -135,10 +137,10 @@ func matching(nodes []*objecttree.Node, selector labels.Selector, nested bool) [
 
 func (o options) print(nodes []*objecttree.Node, namespace string, format display.Format) error {
 	printer := display.To(o.env, o.env.Out)
-	switch format {
-	case display.FormatJSON, display.FormatYAML:
+	switch {
+	case format.IsData():
 		return printer.Objects(nodes, format, len(o.names) == 1)
-	case display.FormatName:
+	case format == display.FormatName:
 		return printer.Names(nodes)
 	}
 	if len(nodes) == 0 {

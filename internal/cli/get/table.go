@@ -20,6 +20,11 @@ type column struct {
 }
 
 func (o options) table(printer display.Printer, nodes []*objecttree.Node, wide bool) display.Table {
+	return Table(printer, nodes, o.access.AllNamespaces(), wide)
+}
+
+// Table lists installations.
+func Table(printer display.Printer, nodes []*objecttree.Node, namespaces, wide bool) display.Table {
 	columns := []column{
 		{"NAME", func(_ display.Printer, n *objecttree.Node) display.Cell { return display.Cell{Text: n.Name()} }},
 		{"PHASE", func(_ display.Printer, n *objecttree.Node) display.Cell { return display.PhaseCell(n) }},
@@ -29,7 +34,7 @@ func (o options) table(printer display.Printer, nodes []*objecttree.Node, wide b
 			return age(p, &created)
 		}},
 	}
-	if o.access.AllNamespaces() {
+	if namespaces {
 		columns = append(
 			[]column{{"NAMESPACE", func(_ display.Printer, n *objecttree.Node) display.Cell { return display.Cell{Text: n.Namespace()} }}},
 			columns...)

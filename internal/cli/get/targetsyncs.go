@@ -47,15 +47,15 @@ func targetSyncs(ctx context.Context, opts options) error {
 
 func (o options) printTargetSyncs(found, all []lsv1alpha1.TargetSync, namespace string, format display.Format) error {
 	printer := display.To(o.env, o.env.Out)
-	switch format {
-	case display.FormatJSON, display.FormatYAML:
+	switch {
+	case format.IsData():
 		items := []client.Object{}
 		for i := range found {
 			found[i].SetGroupVersionKind(lsv1alpha1.SchemeGroupVersion.WithKind(string(explain.KindTargetSync)))
 			items = append(items, &found[i])
 		}
 		return printer.List(items, format, len(o.names) == 1)
-	case display.FormatName:
+	case format == display.FormatName:
 		var names []string
 		for i := range found {
 			names = append(names, display.ResourceName(explain.KindTargetSync, found[i].Name))

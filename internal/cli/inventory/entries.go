@@ -20,7 +20,10 @@ const kindRelease = "Release"
 // entry is an object in a target cluster with the place in the tree that it belongs to. It holds nothing of the object's content.
 type entry struct {
 	// Target is the name of the Target, in the namespace of the deploy item; empty if the deploy item has none.
-	Target     string    `json:"target,omitempty"`
+	Target string `json:"target,omitempty"`
+	// TargetName is what people call the Target: an installation copies Targets for those nested in it, and the copies have names that say
+	// nothing.
+	TargetName string    `json:"targetName,omitempty"`
 	APIVersion string    `json:"apiVersion,omitempty"`
 	Kind       string    `json:"kind"`
 	Namespace  string    `json:"namespace,omitempty"`
@@ -100,7 +103,7 @@ func entriesOfItem(node *objecttree.Node) []entry {
 // placeOf is an entry without an object: everything about the place in the tree.
 func placeOf(node *objecttree.Node) entry {
 	view := node.View()
-	e := entry{Target: view.Target, node: node, DeployItem: itemRef{
+	e := entry{Target: view.Target, TargetName: view.Target, node: node, DeployItem: itemRef{
 		nameRef: refTo(node), As: view.As, Type: view.Type, State: view.State, Phase: view.Phase, JobID: view.JobID,
 	}}
 	for above := node.Above; above != nil; above = above.Above {
@@ -113,6 +116,13 @@ func placeOf(node *objecttree.Node) entry {
 		e.Root = refTo(above)
 	}
 	return e
+}
+
+// nameTargets gives Targets the names that people know.
+func nameTargets(entries []entry, origins *objecttree.Origins) {
+	for i, e := range entries {
+		entries[i].TargetName = origins.Name(e.DeployItem.Namespace, e.Target)
+	}
 }
 
 func refTo(node *objecttree.Node) nameRef { return nameRef{node.Namespace(), node.Name()} }
@@ -146,7 +156,7 @@ func (o options) table(entries []entry, wide bool) display.Table {
 
 func (o options) row(e entry, wide bool) []display.Cell {
 	row := []display.Cell{
-		display.OrDash(e.Target), display.OrDash(e.Kind), display.OrDash(e.title()), display.OrDash(e.Installation.Name),
+		display.OrDash(e.TargetName), display.OrDash(e.Kind), display.OrDash(e.title()), display.OrDash(e.Installation.Name),
 		display.OrDash(e.DeployItem.Name), display.PhaseCell(e.node),
 	}
 	if o.access.AllNamespaces() {

@@ -34,7 +34,7 @@ func New(env cli.Environment) *cobra.Command {
 		Use:   "inventory [NAME...]",
 		Short: "List the objects that installations manage in target clusters",
 		Long: `List every object that installations and those nested in them manage in target
-clusters: the target, the kind, namespace and name, the installation and the deploy item
+clusters: the Target, the kind, namespace and name, the installation and the deploy item
 that it belongs to, and the phase of that deploy item. Without NAME, the objects of all
 installations of the namespace.
 
@@ -47,12 +47,14 @@ read the Targets and, for those with a secretRef, their Secrets.
 
 -o wide adds the API version, the policy, the root installation and the job. -o json and
 -o yaml print the same facts for programs. -o name prints names as kubectl takes them.
+-o tree, svg, mermaid and dot show the objects by Target and installation.
 No format prints the content of an object.
 
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier inventory
   espalier inventory shop -o wide
   espalier inventory shop --live
+  espalier inventory shop -o tree
   espalier inventory -A -o json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.names = args
@@ -60,9 +62,10 @@ No format prints the content of an object.
 		},
 	}
 	cmd.Flags().BoolVar(&opts.live, "live", false, "also how the objects are doing in the target clusters at present")
-	opts.format = display.AddFormatFlag(
-		cmd, display.FormatTable, display.FormatWide, display.FormatJSON, display.FormatYAML, display.FormatName,
-	)
+	formats := []display.Format{
+		display.FormatTable, display.FormatWide, display.FormatTree, display.FormatJSON, display.FormatYAML, display.FormatName,
+	}
+	opts.format = display.AddFormatFlag(cmd, append(formats, display.GraphFormats...)...)
 	opts.access = connect.AddFlags(cmd, env)
 	opts.access.AddAllNamespaces()
 	cmd.ValidArgsFunction = opts.access.CompleteInstallations(connect.AllInstallations)
@@ -74,7 +77,11 @@ func run(ctx context.Context, opts options) error {
 	if err != nil {
 		return err
 	}
-	tops, err := opts.access.Trees(ctx, opts.names)
+	forest, namespace, err := opts.access.ReadForest(ctx, opts.names)
+	if err != nil {
+		return err
+	}
+	tops, err := opts.access.Select(forest, namespace, opts.names)
 	if err != nil {
 		return err
 	}
@@ -87,7 +94,15 @@ func run(ctx context.Context, opts options) error {
 		defer targets.Close()
 		targets.Look(ctx, items)
 	}
-	return opts.print(entriesOf(items), format)
+	c, err := opts.access.Client()
+	if err != nil {
+		return err
+	}
+	entries := entriesOf(items)
+	if len(entries) > 0 {
+		nameTargets(entries, objecttree.ReadOrigins(ctx, c, forest, namespace))
+	}
+	return opts.print(entries, format)
 }
 
 // itemsBelow are the deploy items of trees, each once, in the order of the trees.
@@ -112,17 +127,22 @@ type list struct {
 
 func (o options) print(entries []entry, format display.Format) error {
 	printer := display.To(o.env, o.env.Out)
-	switch format {
-	case display.FormatJSON, display.FormatYAML:
+	switch {
+	case format.IsData():
 		return printer.Data(list{Objects: entries}, format)
-	case display.FormatName:
+	case format == display.FormatName:
 		return printer.Lines(names(entries)...)
+	case format.IsGraph():
+		return printer.Graph(o.graph(entries), format)
 	}
 	if len(entries) == 0 {
 		_, err := fmt.Fprintln(o.env.ErrOut, "No objects recorded.")
 		return err
 	}
-	if format == display.FormatWide {
+	switch {
+	case format == display.FormatTree:
+		return printer.Outline(o.outline(entries))
+	case format == display.FormatWide:
 		return printer.Uncut().Table(o.table(entries, true))
 	}
 	return printer.Table(o.table(entries, false))

@@ -53,7 +53,9 @@ type link struct {
 	Blueprint string `json:"blueprint,omitempty"`
 	// BlueprintRevision is the digest or commit that the blueprint was found at.
 	BlueprintRevision string `json:"blueprintRevision,omitempty"`
-	node              *objecttree.Node
+	// TargetName is what people call the Target of a deploy item, which may be a copy.
+	TargetName string `json:"targetName,omitempty"`
+	node       *objecttree.Node
 }
 
 // describe fills in what is known of an object that a deploy item manages.
@@ -68,7 +70,7 @@ func (r *report) describe(chain []*objecttree.Node, way []*liveObject) {
 }
 
 func linkOf(node *objecttree.Node) link {
-	l := link{View: node.View(), node: node}
+	l := link{View: node.View(), node: node, TargetName: node.Target()}
 	installation, ok := node.Installation()
 	if !ok {
 		return l
@@ -115,8 +117,8 @@ func (l link) details() string {
 	switch {
 	case l.Kind == objecttree.DeployItem:
 		told = append(told, l.Type)
-		if l.Target != "" {
-			told = append(told, "target "+l.Target)
+		if l.TargetName != "" {
+			told = append(told, "target "+l.TargetName)
 		}
 	case l.Component != "":
 		told = append(told, fmt.Sprintf("component %s %s", l.Component, l.Version))

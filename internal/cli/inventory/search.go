@@ -227,6 +227,22 @@ func itemsThat(forest *objecttree.Forest, holds func(*lsv1alpha1.DeployItem) boo
 	return found
 }
 
+// nameTargets gives the Targets of deploy items the names that people know, as far as the trees that were read tell.
+func (s *search) nameTargets(ctx context.Context, chain []link) {
+	for i, l := range chain {
+		if l.Target == "" {
+			continue
+		}
+		forest := s.forests[""]
+		if forest == nil {
+			forest = s.forests[l.Namespace]
+		}
+		if forest != nil {
+			chain[i].TargetName = objecttree.ReadOrigins(ctx, s.host, forest, l.Namespace).Name(l.Namespace, l.Target)
+		}
+	}
+}
+
 // chain is a node with everything above it. A root installation that a deploy item of this cluster has deployed is not the end.
 func (s *search) chain(ctx context.Context, node *objecttree.Node) []*objecttree.Node {
 	var links []*objecttree.Node

@@ -21,8 +21,6 @@ type tracing struct {
 	access *connect.Access
 	format *display.FormatFlag
 	target string
-	// chosen reports whether the user has named a namespace.
-	chosen func() bool
 }
 
 // NewTrace returns the command that leads from a live object to where it comes from.
@@ -44,9 +42,12 @@ The object is looked up in the cluster of the connection, in the namespace that 
 too, unless it is given as NAMESPACE/NAME. That needs the right to read the Target and,
 if it has a secretRef, its Secret.
 
-The command follows the marks that deployers leave on objects and checks them against
-the inventory of the deploy item. For an object without a mark, it searches all inventories.
-It reads the metadata of live objects only, and changes nothing.
+The command follows the annotations and labels that deployers leave on objects and checks
+them against the inventory of the deploy item. For an object without them, it searches
+all inventories. It reads the metadata of live objects only, and changes nothing.
+
+-o name prints the name of the root installation, or of the pipeline if there is none.
+-o tree, svg, mermaid and dot show the way from there to the object.
 
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp + `
 
@@ -59,9 +60,9 @@ The code is 5 if no installation manages the object.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return opts.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringVar(&opts.target, "target", "", "look up the object in the cluster of this Target: NAME or NAMESPACE/NAME")
-	opts.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatJSON, display.FormatYAML)
+	formats := []display.Format{display.FormatText, display.FormatJSON, display.FormatYAML, display.FormatName, display.FormatTree}
+	opts.format = display.AddFormatFlag(cmd, append(formats, display.GraphFormats...)...)
 	opts.access = connect.AddFlags(cmd, env)
-	opts.chosen = func() bool { return cmd.Flags().Changed("namespace") }
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	return cmd
 }
@@ -117,11 +118,22 @@ func (o tracing) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	return o.print(found, format)
+}
+
+func (o tracing) print(found *report, format display.Format) error {
 	printer := display.To(o.env, o.env.Out)
-	if format == display.FormatText {
-		return printer.Lines(found.lines(printer, o.suggest)...)
+	switch {
+	case format.IsData():
+		return printer.Data(found, format)
+	case format == display.FormatName:
+		return printer.Lines(found.names()...)
+	case format == display.FormatTree:
+		return printer.Outline(found.outline())
+	case format.IsGraph():
+		return printer.Graph(found.graph(), format)
 	}
-	return printer.Data(found, format)
+	return printer.Lines(found.lines(printer, o.access.Suggest)...)
 }
 
 func (o tracing) place(ctx context.Context, namespace string) (*place, error) {
@@ -149,6 +161,7 @@ func (o tracing) trace(ctx context.Context, s *search, object *liveObject) (*rep
 	if node != nil {
 		chain := s.chain(ctx, node)
 		r.describe(chain, way)
+		s.nameTargets(ctx, r.Chain)
 		subjects = subjectsOf(chain)
 	} else if s.place.target == nil { // Pipelines know the clusters of Targets by other names.
 		subjects = fluxSubjects(object)
@@ -173,14 +186,6 @@ func (o tracing) nobody(s *search, object *liveObject) error {
 	if s.place.target == nil {
 		problem.Next = append(problem.Next, "if its installation is in another cluster, connect to that one and name the Target with --target")
 	}
-	problem.Next = append(problem.Next, o.suggest(s.namespace, "inventory"))
+	problem.Next = append(problem.Next, o.access.Suggest(s.namespace, "inventory"))
 	return problem
-}
-
-// suggest is a command for the user to copy, for a namespace that may not be the user's own.
-func (o tracing) suggest(namespace string, arguments ...string) string {
-	if own, err := o.access.Namespace(); err == nil && own != namespace && !o.chosen() {
-		arguments = append(arguments, "-n", namespace)
-	}
-	return o.access.Suggest(namespace, arguments...)
 }

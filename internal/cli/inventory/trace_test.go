@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,7 +30,7 @@ type traced struct {
 	Object        struct{ Kind, Name, UID string }
 	Target, JobID string
 	Owners        []struct{ Kind, Name string }
-	Chain         []struct{ Kind, Name, As, Type, Component, Version, Blueprint string }
+	Chain         []struct{ Kind, Name, As, Type, Target, TargetName, Component, Version, Blueprint string }
 	Origins       []struct {
 		Environment, Revision string
 		First                 bool
@@ -106,6 +105,9 @@ func TestTraceOfRealDeployers(t *testing.T) {
 		if found.JobID != w.shop.Status.JobID || found.Chain[0].Type != string(lsv1alpha1.DeployItemTypeManifest) || found.Object.UID == "" {
 			t.Errorf("%q: %+v", args, found)
 		}
+		if item := found.Chain[0]; item.TargetName != "cluster" || item.Target == "cluster" {
+			t.Errorf("%q: the Target is %s, called %s", args, item.Target, item.TargetName)
+		}
 		if throughTarget := strings.Contains(strings.Join(args, " "), "--target"); (found.Target == "<namespace>/cluster") != throughTarget {
 			t.Errorf("%q is found through Target %q", args, found.Target)
 		}
@@ -117,6 +119,16 @@ func TestTraceOfRealDeployers(t *testing.T) {
 	w.leadsTo(w.trace("pod/site-1-a", "--target=cluster"), []string{"ReplicaSet/site-1", "Deployment/site"}, chart)
 	w.leadsTo(w.trace("deployitem/"+w.trace("cm/settings").Chain[0].Name), nil, objects)
 	w.leadsTo(w.trace("installation/inner"), nil, append([]string{"Installation"}, objects...))
+	for format, want := range map[string]string{
+		"name": "installation.landscaper.gardener.cloud/shop\n",
+		"tree": "Installation/shop: Succeeded\n└─ Installation/" + w.nested.Name + ": Succeeded\n   └─ Execution/",
+		"dot":  `digraph "Origin of Pod/site-1-a" {`,
+		"svg":  "<title id=\"title\">Origin of Pod/site-1-a</title>",
+	} {
+		if got := w.run(inventory.NewTrace, "pod/site-1-a", "-o", format); got.Code != cli.ExitOK || !strings.Contains(got.Stdout, want) {
+			t.Errorf("-o %s: %+v", format, got)
+		}
+	}
 	w.withoutMarks()
 	w.copies()
 }
@@ -144,9 +156,6 @@ func (w *world) withoutMarks() {
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "reader"},
 			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: w.Namespace, Name: "reader"}},
 		})
-	testkit.EventuallyMay(w.T, w.APIServer, user, authorizationv1.ResourceAttributes{
-		Namespace: w.Namespace, Verb: "list", Group: lsv1alpha1.GroupName, Resource: "installations",
-	})
 	w.leadsTo(w.trace("cm/settings", "--as", user), nil, objects)
 	refused := w.run(inventory.NewTrace, "secret/credentials", "--as", user)
 	if refused.Code != cli.ExitNotFound || !strings.Contains(refused.Stderr, "cannot read Secret/credentials") {
@@ -195,7 +204,7 @@ func (w *world) copies() {
 		"cm/settings --target=dead":            {cli.ExitError, "cannot ask the cluster for its kinds"},
 		"cm/settings --as=" + "somebody-else":  {cli.ExitNotFound, "cannot read ConfigMap/settings"},
 		"cm/settings -o table":                 {cli.ExitError, `unknown output format "table"`},
-		"cm/settings --target=cluster -o tree": {cli.ExitError, `unknown output format "tree"`},
+		"cm/settings --target=cluster -o wide": {cli.ExitError, `unknown output format "wide"`},
 	} {
 		got := w.run(inventory.NewTrace, strings.Fields(args)...)
 		if got.Code != want.code || !strings.Contains(got.Stderr, want.text) || got.Stdout != "" || strings.Contains(got.Stderr, hidden) {
@@ -212,6 +221,20 @@ contexts: [{name: c, context: {cluster: c, user: u}}]
 clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]
 users: [{name: u, user: {token: ` + hidden + `}}]
 `
+
+// What is suggested about a Target reaches its namespace, also if the user works in another one.
+func TestTraceThroughATargetOfAnotherNamespace(t *testing.T) {
+	w := newWorld(t)
+	w.Create(testkit.Target(w.Namespace, "dead").Kubeconfig(deadCluster).Build())
+	for name, want := range map[string]string{"dead": "next:  espalier check -n ", "lost": "next:  espalier get -n "} {
+		got := clitest.RunAlone(t, clitest.Call{Command: inventory.NewTrace, Args: []string{
+			"cm/settings", "--kubeconfig", w.Kubeconfig(), "--target", w.Namespace + "/" + name,
+		}})
+		if !strings.Contains(got.Stderr, want+w.Namespace+" ") {
+			t.Errorf("Target %s: it does not say %q: %+v", name, want, got)
+		}
+	}
+}
 
 // The version of an installation comes from the promotion that has set it.
 func TestTraceToAPromotion(t *testing.T) {

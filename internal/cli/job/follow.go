@@ -54,6 +54,7 @@ func (s *session) follow(parent context.Context, all *found) {
 	defer cancel()
 	search := time.NewTicker(searching)
 	defer search.Stop()
+	f.printNewEvents(ctx, all)
 	f.open(ctx, all)
 	for !f.over(all) {
 		select {
@@ -65,8 +66,10 @@ func (s *session) follow(parent context.Context, all *found) {
 			return
 		}
 		f.search(ctx, all)
+		f.printNewEvents(ctx, all)
 		f.open(ctx, all)
 	}
+	f.printLastEvents(ctx, all)
 }
 
 // search looks for pods again. A cluster that does not answer may do so the next time. If the object is gone, so is its job.
@@ -78,7 +81,7 @@ func (f *follower) search(ctx context.Context, all *found) {
 		f.note(f.options.name + " is gone")
 		all.finished, all.starting = true, nil
 	case err != nil:
-		f.note(fmt.Sprintf("cannot look for new pods, and tries again: %v", err))
+		f.note(fmt.Sprintf("cannot list new pods, retrying: %v", err))
 	default:
 		f.complain(next.problems...)
 		*all = *next

@@ -7,10 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,6 +25,7 @@ type logsOptions struct {
 	follow bool
 	since  time.Duration
 	tail   int64
+	events bool
 	name   string
 	// patience is how long a log may keep its reader waiting, for an answer or, unless it is followed, for the next line.
 	patience time.Duration
@@ -45,7 +43,7 @@ func NewLogs(env cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs NAME",
 		Short: "Show the logs of all pods of an installation",
-		Long: `Show what the pods of an installation have logged since its current or last job began:
+		Long: `Show what the pods of an installation have logged since its current or last job started:
 the pods in which container deploy items run, with all their containers, and the pods of
 Deployments, StatefulSets, DaemonSets, ReplicaSets and Jobs that manifests and charts
 have deployed to target clusters. Lines are in the order of their time. Each begins with
@@ -53,20 +51,26 @@ the deploy item, and the namespace, the pod and the container:
 
   [nginx web/nginx-6d4cf56db6-x2x7m/nginx] GET / 200
 
-Instead of the name of an installation, execution/NAME or deployitem/NAME may be given.
+Instead of an installation, you can also name execution/NAME or deployitem/NAME.
 
---follow goes on with new lines, and with pods that start later. It ends when the job has
+--follow prints new lines, and those of pods that start later. It ends when the job has
 finished and all containers have ended; Ctrl-C ends it before.
+
+--events adds the Kubernetes events of the objects of the tree as lines of their own:
+
+  [event DeployItem/shop-web-nginx] Failed: 0 of 2 pods are available
 
 A log that cannot be read is named on standard error; the others are shown, and the exit
 code is 1. The command needs the right to list pods and to get pods/log in the namespace
 of the deploy items; for target clusters, the right to read the Targets and their
-Secrets. There, the credential of the Target needs the rights to the pods.
+Secrets. There, the credential of the Target needs the rights to the pods. For --events,
+it needs the right to list events.events.k8s.io.
 
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier logs shop
   espalier logs shop --follow
   espalier logs shop --since 24h --tail 50
+  espalier logs shop --events
   espalier logs deployitem/shop-web-nginx`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -74,9 +78,10 @@ Secrets. There, the credential of the Target needs the rights to the pods.
 			return opts.run(cmd.Context(), cmd.Flags().Changed("since"))
 		},
 	}
-	cmd.Flags().BoolVarP(&opts.follow, "follow", "f", false, "go on with new lines until the job and all containers have ended")
-	cmd.Flags().DurationVar(&opts.since, "since", 0, "show lines that are newer than this, such as 10m; default: since the job began")
+	cmd.Flags().BoolVarP(&opts.follow, "follow", "f", false, "print new lines until the job and all containers have ended")
+	cmd.Flags().DurationVar(&opts.since, "since", 0, "show lines that are newer than this, such as 10m; default: since the job started")
 	cmd.Flags().Int64Var(&opts.tail, "tail", everyLine, "how many of the last lines of each container to show; -1 means all")
+	cmd.Flags().BoolVar(&opts.events, "events", false, "also show the events of the installations, executions and deploy items")
 	opts.access = connect.AddFlags(cmd, env)
 	cmd.ValidArgsFunction = oneInstallation(opts.access)
 	return cmd
@@ -93,7 +98,7 @@ func (o logsOptions) run(parent context.Context, sinceGiven bool) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := o.env.UntilInterrupted(parent)
 	defer stop()
 	finder, err := o.finder(kind, name)
 	if err != nil {
@@ -102,6 +107,8 @@ func (o logsOptions) run(parent context.Context, sinceGiven bool) error {
 	defer finder.targets.Close()
 	found, err := finder.find(ctx)
 	switch {
+	case ctx.Err() != nil:
+		return &cli.CodedError{Code: cli.ExitDetached}
 	case errors.Is(err, errGone):
 		return finder.notFound()
 	case err != nil:

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,8 +17,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -107,7 +111,7 @@ func (b *book) serve(w io.Writer, request kubelet.LogRequest) error {
 // until waits until a log was asked for.
 func (b *book) until(t *testing.T, log string) {
 	t.Helper()
-	limit := time.After(5 * time.Minute)
+	limit := time.After(testkit.Patience)
 	for {
 		select {
 		case asked := <-b.asked:
@@ -258,6 +262,14 @@ func TestLogsOfAJob(t *testing.T) {
 		"[web <namespace>/web-0/nginx] GET / 200",
 		"[migrate <namespace>/migrate-0/wait] stored",
 	}
+	say(t, s.server, s.web, "DeployItem", "Progressing", 12)
+	say(t, s.server, s.web, "DeployItem", "Succeeded", 60) // before the job
+	say(t, s.server, s.web, "Pod", "Killing", 12)          // of the same name
+	say(t, s.server, s.web, "DeployItem", "Progressing", 14, func(e *eventsv1.Event) {
+		e.Series = &eventsv1.EventSeries{Count: 3, LastObservedTime: metav1.NewMicroTime(clitest.Ago(8 * time.Minute))}
+	})
+	const event = "[event DeployItem/shop-web] Progressing: of shop-web"
+	const again = event + " (3 times)"
 	const older = "[web <namespace>/web-0/nginx] long before the job"
 	const starting = "web <namespace>/web-1/nginx has not started: ImagePullBackOff\n"
 	for name, test := range map[string]struct {
@@ -270,6 +282,9 @@ func TestLogsOfAJob(t *testing.T) {
 		"of a container item": {[]string{"deployitem/shop-migrate"}, []string{all[0], all[2], all[3], all[5]}, ""},
 		"of manifests":        {[]string{"deployitem/shop-web"}, []string{all[1], all[4]}, starting},
 		"the last lines":      {[]string{"shop", "--tail", "1"}, []string{all[0], all[3], all[4], all[5]}, starting},
+		"with events":         {[]string{"shop", "--events"}, append(slices.Insert(slices.Clone(all), 3, event), again), starting},
+		"events of one item":  {[]string{"deployitem/shop-web", "--events"}, []string{all[1], event, all[4], again}, starting},
+		"events of another":   {[]string{"deployitem/shop-migrate", "--events"}, []string{all[0], all[2], all[3], all[5]}, ""},
 		"older ones":          {[]string{"deployitem/shop-web", "--since", "96h"}, []string{older, all[1], all[4]}, starting},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -279,11 +294,38 @@ func TestLogsOfAJob(t *testing.T) {
 			}
 		})
 	}
+	if none := s.logs(nil, "deployitem/shop-web", "--tail", "0"); none.Code != cli.ExitOK || none.Stdout != "" || none.Stderr != starting {
+		t.Errorf("no lines: %+v", none)
+	}
 	screen := s.logs(&clitest.Terminal{Width: 80, Height: 24}, "deployitem/shop-web")
 	for _, text := range strings.Split(strings.TrimSpace(screen.Stdout), "\n") {
 		if !strings.HasPrefix(text, "\x1b[3") || strings.Count(text, "\x1b") != 2 {
 			t.Errorf("on a terminal: %q", text)
 		}
+	}
+}
+
+// Why a container does not start is said by its node, which quotes its command.
+func TestWhyAContainerDoesNotStartShowsNoSecret(t *testing.T) {
+	s := newLogStage(t)
+	imports := `{"spec":{"imports":{"data":[{"name":"password","secretRef":{"name":"login","key":"password"}}]}}}`
+	if err := s.server.Client().Patch(t.Context(), s.shop, client.RawPatch(types.MergePatchType, []byte(imports))); err != nil {
+		t.Fatal(err)
+	}
+	login := metav1.ObjectMeta{Namespace: s.namespace, Name: "login"}
+	testkit.Create(t, s.server, &corev1.Secret{ObjectMeta: login, StringData: map[string]string{"password": "swordfish"}})
+	stuck := func(container string) corev1.ContainerStatus {
+		status := waiting(container, "CreateContainerError")
+		status.State.Waiting.Message = "exec: swordfish: not found"
+		return status
+	}
+	s.run(s.ofMigrate(), nil, kubelet.Terminated("init", 0, ""), stuck("main"))
+	s.run(s.ofWeb("web-0"), s.deployment, stuck("nginx"))
+	const why = " has not started: CreateContainerError: exec: <masked>: not found\n"
+	got := s.logs(nil, "shop")
+	want := "migrate <namespace>/migrate-0/main" + why + "web <namespace>/web-0/nginx" + why
+	if got.Code != cli.ExitOK || !strings.HasPrefix(got.Stderr, want) || strings.Contains(got.Stdout+got.Stderr, "swordfish") {
+		t.Errorf("exit code %d: %s%s", got.Code, got.Stdout, got.Stderr)
 	}
 }
 
@@ -325,7 +367,7 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 		"without pods":   {[]string{"fresh"}, cli.ExitOK, "fresh has no pods."},
 		"none":           {[]string{"nope"}, cli.ExitNotFound, "installation nope does not exist"},
 		"no item":        {[]string{"deployitem/nope"}, cli.ExitNotFound, "deployitem nope does not exist"},
-		"no object":      {[]string{"secret/x"}, cli.ExitError, "is not understood"},
+		"no object":      {[]string{"secret/x"}, cli.ExitError, "is not valid"},
 		"no time at all": {[]string{"shop", "--since", "0s"}, cli.ExitError, "--since takes a positive duration"},
 		"few lines":      {[]string{"shop", "--tail", "-5"}, cli.ExitError, "--tail takes a number of lines"},
 	} {
@@ -347,12 +389,30 @@ func (s *logStage) end() {
 	}
 }
 
+// Ctrl-C ends the command as it does later, even before there is anything to show.
+func TestLogsThatAreGivenUpEarly(t *testing.T) {
+	server := testkit.Server(t)
+	started := make(chan *clitest.Running, 1)
+	interrupt := sync.OnceFunc(func() { (<-started).Interrupt() })
+	front := clitest.Front(t, server, func(request *http.Request) *http.Response {
+		interrupt()
+		clitest.AwaitAbandoned(request)
+		return nil
+	})
+	call := clitest.Call{Command: job.NewLogs, Args: []string{"shop", "--kubeconfig=" + front}}
+	running := clitest.Start(t, server, server.Namespace(t), call)
+	started <- running
+	if got := running.Wait(t); got.Code != cli.ExitDetached || got.Stdout != "" || got.Stderr != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestLogsAreFollowed(t *testing.T) {
 	s := newLogStage(t)
 	pod := s.run(s.ofMigrate(), nil, kubelet.Running("main"))
 	s.book.add("migrate-0/main", 9, "first")
 	s.book.change(func() { s.book.open["migrate-0/main"], s.book.open["web-0/nginx"] = true, true })
-	following := clitest.Start(t, s.server, s.namespace, clitest.Call{Command: job.NewLogs, Args: []string{"shop", "-f"}})
+	following := clitest.Start(t, s.server, s.namespace, clitest.Call{Command: job.NewLogs, Args: []string{"shop", "-f", "--events"}})
 	s.book.until(t, "migrate-0/main")
 	s.book.add("migrate-0/main", 8, "second")
 
@@ -366,6 +426,7 @@ func TestLogsAreFollowed(t *testing.T) {
 	web := s.run(s.ofWeb("web-0"), s.deployment, kubelet.Running("nginx"))
 	s.book.add("web-0/nginx", 6, "listening")
 	s.book.until(t, "web-0/nginx")
+	say(t, s.server, s.web, "DeployItem", "Progressing", 5)
 
 	// Another reader has enough.
 	other := clitest.Start(t, s.server, s.namespace, clitest.Call{Command: job.NewLogs, Args: []string{"deployitem/shop-web", "-f"}})
@@ -400,8 +461,37 @@ func TestLogsAreFollowed(t *testing.T) {
 	}
 	want := map[string][]string{
 		"[migrate <namespace>/migrate-0/main": {"first", "second", "third"}, "[web <namespace>/web-0/nginx": {"listening"},
+		"[event DeployItem/shop-web": {"Progressing: of shop-web"},
 	}
 	if diff := cmp.Diff(want, of); diff != "" || got.Code != cli.ExitOK || got.Stderr != "" {
 		t.Errorf("exit code %d:\n%s%s", got.Code, got.Stderr, diff)
+	}
+}
+
+// While logs are followed, a list of events that fails is tried again, and only the last one counts.
+func TestEventsOfFollowedLogs(t *testing.T) {
+	server := testkit.Server(t)
+	namespace := server.Namespace(t)
+	s := &logStage{T: t, server: server, namespace: namespace, shop: testkit.Installation(namespace, "shop").Build()}
+	s.shop.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseProgressing, minutes(20, 19, 18, -1))
+	clitest.Store(t, server, s.shop)
+	say(t, server, s.shop, "Installation", "Progressing", 5)
+	allow(t, server, namespace, lsv1alpha1.GroupName, "installations", "executions", "deployitems")
+	args := []string{"shop", "--events", "--as", visitor}
+	if got := s.logs(nil, args...); got.Code != cli.ExitError || !strings.Contains(got.Stderr, "cannot list the events of namespace <namespace>: ") {
+		t.Errorf("who may not list events: %+v", got)
+	}
+	done := testkit.Installation(namespace, "done").Build()
+	done.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseSucceeded, minutes(20, 19, 18, 5))
+	clitest.Store(t, server, done)
+	if got := s.logs(nil, "done", "--events", "--as", visitor, "-f"); got.Code != cli.ExitError {
+		t.Errorf("who may not list events at the end: %+v", got)
+	}
+	following := clitest.Start(t, server, namespace, clitest.Call{Command: job.NewLogs, Args: append(args, "-f")})
+	following.Until(t, "cannot list the events of namespace "+namespace+", retrying: ")
+	allow(t, server, namespace, eventsv1.GroupName, "events")
+	s.end()
+	if got := following.Wait(t); got.Code != cli.ExitOK || got.Stdout != "[event Installation/shop] Progressing: of shop\n" {
+		t.Errorf("%+v", got)
 	}
 }

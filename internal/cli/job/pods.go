@@ -20,6 +20,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/reach"
+	"espalier.dev/internal/confidential"
 	"espalier.dev/internal/masking"
 	"espalier.dev/internal/objecttree"
 	"espalier.dev/internal/web/view"
@@ -27,8 +28,9 @@ import (
 
 // source is a container whose log can be read.
 type source struct {
-	// item is what people call the deploy item.
+	// item is what people call the deploy item, and of is the deploy item.
 	item      string
+	of        *lsv1alpha1.DeployItem
 	pod       *corev1.Pod
 	container string
 	status    corev1.ContainerStatus
@@ -60,6 +62,8 @@ type found struct {
 	// starting are the containers that have not begun.
 	starting []source
 	problems []string
+	// objects are those of the tree.
+	objects []view.Ref
 	// begun is when the job began, zero if there was none; finished says that it has ended.
 	begun    time.Time
 	finished bool
@@ -95,6 +99,7 @@ func (f *finder) find(ctx context.Context) (*found, error) {
 	titles := titlesBelow(node)
 	var deploying []*objecttree.Node
 	node.Walk(func(below *objecttree.Node) {
+		all.objects = append(all.objects, view.Ref{Kind: string(below.Kind), Namespace: namespace, Name: below.Name()})
 		item, ok := below.DeployItem()
 		switch {
 		case !ok:
@@ -108,7 +113,17 @@ func (f *finder) find(ctx context.Context) (*found, error) {
 	for _, below := range deploying {
 		all.addDeployed(ctx, f.targets, below, titles[below])
 	}
+	for i := range all.starting {
+		all.starting[i].conceal(ctx, f.connection.Client)
+	}
 	return all, nil
+}
+
+// conceal masks secrets in why a container has not started: nodes quote its command. Its log, if it has any, is shown as it is.
+func (s *source) conceal(ctx context.Context, reader client.Reader) {
+	if waiting := s.status.State.Waiting; waiting != nil && waiting.Message != "" {
+		waiting.Message = confidential.Reader{Live: reader}.OfDeployItem(ctx, s.of).Text(waiting.Message)
+	}
 }
 
 // titlesBelow are what people call the deploy items below a node: the names that executions give to them where these are clear.
@@ -147,7 +162,7 @@ func (f *found) addContainerItem(ctx context.Context, host corev1client.PodsGett
 		return
 	}
 	for i := range pods.Items {
-		f.addPod(source{item: title, pod: &pods.Items[i], pods: host})
+		f.addPod(source{item: title, of: item, pod: &pods.Items[i], pods: host})
 	}
 }
 
@@ -186,6 +201,7 @@ func (f *found) addDeployed(ctx context.Context, targets *reach.Targets, node *o
 		problem("cannot look into its target cluster: %v", masks.Error(err))
 		return
 	}
+	item, _ := node.DeployItem()
 	for _, key := range podsIn(deployed.Objects, problem) {
 		pod, err := core.Pods(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 		switch {
@@ -193,7 +209,7 @@ func (f *found) addDeployed(ctx context.Context, targets *reach.Targets, node *o
 		case err != nil:
 			problem("cannot read Pod %s: %v", key, masks.Error(err))
 		default:
-			f.addPod(source{item: title, pod: pod, pods: core, masks: masks, since: f.begun})
+			f.addPod(source{item: title, of: item, pod: pod, pods: core, masks: masks, since: f.begun})
 		}
 	}
 }

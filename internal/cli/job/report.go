@@ -202,7 +202,7 @@ func (o object) title() string {
 
 // waterfall is a table with the times of all objects. On a terminal with room for them, bars take the place of some columns.
 func (r report) waterfall(printer display.Printer, zone *time.Location) display.Table {
-	for _, columns := range [][]string{{"OBJECT", "PHASE", "BEGIN", "TOOK"}, {"OBJECT", "PHASE", "TOOK"}} {
+	for _, columns := range [][]string{{"OBJECT", "PHASE", "STARTED", "TOOK"}, {"OBJECT", "PHASE", "TOOK"}} {
 		table := r.table(columns, zone)
 		if room := printer.Room(table); room >= minimalBar {
 			s := r.scale(min(room, maximalBar))
@@ -213,7 +213,7 @@ func (r report) waterfall(printer display.Printer, zone *time.Location) display.
 			return table
 		}
 	}
-	return r.table([]string{"OBJECT", "PHASE", "BEGIN", "END", "WAITED", "TOOK"}, zone)
+	return r.table([]string{"OBJECT", "PHASE", "STARTED", "ENDED", "WAITED", "TOOK"}, zone)
 }
 
 func (r report) table(columns []string, zone *time.Location) display.Table {
@@ -224,12 +224,12 @@ func (r report) table(columns []string, zone *time.Location) display.Table {
 			waited, worked = short(o.waited()), short(max(0, o.length()-o.waited()))
 		}
 		cells := map[string]display.Cell{
-			"OBJECT": {Text: o.title()},
-			"PHASE":  {Text: display.Clean(o.Phase), Style: stateStyles[o.State]},
-			"BEGIN":  {Text: r.clock(o.Start, zone)},
-			"END":    {Text: r.clock(o.End, zone)},
-			"WAITED": {Text: waited},
-			"TOOK":   {Text: worked},
+			"OBJECT":  {Text: o.title()},
+			"PHASE":   {Text: display.Clean(o.Phase), Style: stateStyles[o.State]},
+			"STARTED": {Text: r.clock(o.Start, zone)},
+			"ENDED":   {Text: r.clock(o.End, zone)},
+			"WAITED":  {Text: waited},
+			"TOOK":    {Text: worked},
 		}
 		var row []display.Cell
 		for _, column := range columns {

@@ -13,12 +13,14 @@ import (
 	"hash/fnv"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/display"
@@ -37,6 +39,8 @@ const (
 type line struct {
 	at   time.Time
 	text string
+	// title stands in front of the line; without one, that of its source does.
+	title string
 }
 
 // session is one use of the command.
@@ -48,13 +52,17 @@ type session struct {
 	mutex   sync.Mutex // guards what follows, and both outputs
 	printed int
 	told    map[string]bool
+	// toldEvents are the Events that were printed, with the times at which they were seen last. Only one goroutine uses it.
+	toldEvents map[types.UID]time.Time
 	// incomplete says that something could not be read.
 	incomplete bool
 	broken     error // why standard output takes nothing any more
 }
 
 func newSession(o logsOptions, f *finder) *session {
-	return &session{options: o, finder: f, printer: display.To(o.env, o.env.Out), told: map[string]bool{}}
+	return &session{
+		options: o, finder: f, printer: display.To(o.env, o.env.Out), told: map[string]bool{}, toldEvents: map[types.UID]time.Time{},
+	}
 }
 
 // note tells people something, once.
@@ -81,7 +89,11 @@ func (s *session) complain(problems ...string) {
 var colours = []display.Style{display.Cyan, display.Purple, display.Blue, display.Green, display.Yellow}
 
 func (s *session) print(from source, l line) error {
-	title := display.Clean(from.title())
+	title := l.title
+	if title == "" {
+		title = from.title()
+	}
+	title = display.Clean(title)
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(title)) // A hash never fails.
 	prefix := s.printer.Paint("["+title+"]", colours[hash.Sum32()%uint32(len(colours))])
@@ -198,7 +210,12 @@ func (s *session) merge(parent context.Context, all *found) {
 			}
 		}()
 	}
-	for next := range inOrder(streams) {
+	events, err := s.eventLines(ctx, all)
+	if err != nil {
+		s.complain(s.lackOfEvents(err))
+	}
+	sources = append(slices.Clip(sources), source{})
+	for next := range inOrder(append(streams, streamOf(events))) {
 		if s.print(sources[next.stream], next.line) != nil {
 			break
 		}
@@ -263,8 +280,8 @@ func (s *session) conclude(all *found) error {
 	case s.printed > 0:
 	case len(all.sources) == 0 && len(all.starting) == 0:
 		access.Tell("%s has no pods.", s.options.name)
-	case len(all.sources) > 0 && s.options.since == 0 && !all.begun.IsZero():
-		access.Tell("Nothing was logged since the job began, %s ago. For earlier lines: %s",
+	case len(all.sources) > 0 && s.options.since == 0 && s.options.tail != 0 && !all.begun.IsZero():
+		access.Tell("Nothing was logged since the job started, %s ago. For earlier lines: %s",
 			s.printer.Age(all.begun), access.Suggest(namespace, "logs", s.options.name, "--since=24h"))
 	}
 	return nil

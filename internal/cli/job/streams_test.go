@@ -70,8 +70,8 @@ func TestLinesOfLogs(t *testing.T) {
 	last, err := s.read(t.Context(), from, noon.Add(500*time.Millisecond), func(l line) error { got = append(got, l); return nil })
 	const stamp = len("2026-03-01T12:00:01Z ")
 	want := []line{
-		{noon.Add(600 * time.Millisecond), ""}, {noon.Add(time.Second), long[stamp:]}, {noon.Add(time.Second), long[:stamp]},
-		{noon.Add(2 * time.Second), "without an end"},
+		{at: noon.Add(600 * time.Millisecond)}, {at: noon.Add(time.Second), text: long[stamp:]}, {at: noon.Add(time.Second), text: long[:stamp]},
+		{at: noon.Add(2 * time.Second), text: "without an end"},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(line{})); diff != "" || err != nil || !last.Equal(noon.Add(2*time.Second)) {
 		t.Errorf("%v, %v\n%s", last, err, diff)

@@ -122,7 +122,7 @@ func (o timelineOptions) scene(ctx context.Context, objects *objecttree.Objects,
 		Objects: objects, Now: o.env.Now(),
 		Rights: func(_, _, resource, _ string) bool { return resource != "targets" },
 	}
-	events, err := o.events(ctx, namespace)
+	events, err := ReadEvents(ctx, o.access, namespace)
 	if err != nil {
 		o.access.Tell("Events are missing below: cannot list the events of namespace %s: %s", namespace, display.Clean(err.Error()))
 	}
@@ -133,8 +133,9 @@ func (o timelineOptions) scene(ctx context.Context, objects *objecttree.Objects,
 // pageSize keeps answers of the API server small, as kubectl does.
 const pageSize = 500
 
-func (o timelineOptions) events(ctx context.Context, namespace string) ([]*eventsv1.Event, error) {
-	config, err := o.access.Config()
+// ReadEvents returns the events of a namespace.
+func ReadEvents(ctx context.Context, access *connect.Access, namespace string) ([]*eventsv1.Event, error) {
+	config, err := access.Config()
 	if err != nil {
 		return nil, err
 	}

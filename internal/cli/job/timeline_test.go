@@ -69,19 +69,22 @@ func shopAtWork(t *testing.T, server *testkit.APIServer, namespace string) {
 }
 
 // say records an event, some minutes ago.
-func say(t *testing.T, server *testkit.APIServer, about client.Object, kind, reason string, m int) {
+func say(t *testing.T, server *testkit.APIServer, about client.Object, kind, reason string, m int, changes ...func(*eventsv1.Event)) {
 	t.Helper()
 	set, err := kubernetes.NewForConfig(server.Config())
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = set.EventsV1().Events(about.GetNamespace()).Create(t.Context(), &eventsv1.Event{
+	event := &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "event-"}, EventTime: metav1.NewMicroTime(clitest.Ago(time.Duration(m) * time.Minute)),
 		ReportingController: "espalier", ReportingInstance: "test", Action: "Reconcile", Reason: reason, Type: corev1.EventTypeNormal,
 		Note:      "of " + about.GetName(),
 		Regarding: corev1.ObjectReference{Kind: kind, Namespace: about.GetNamespace(), Name: about.GetName()},
-	}, metav1.CreateOptions{})
-	if err != nil {
+	}
+	for _, change := range changes {
+		change(event)
+	}
+	if _, err = set.EventsV1().Events(about.GetNamespace()).Create(t.Context(), event, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -89,14 +89,14 @@ TIME                  OBJECT              EVENT              MESSAGE
 		width int
 		want  string
 	}{
-		"without a terminal": {0, `OBJECT                         PHASE         BEGIN      END        WAITED   TOOK
+		"without a terminal": {0, `OBJECT                         PHASE         STARTED    ENDED      WAITED   TOOK
 Installation/shop              Progressing   12:00:00   -          0s       100s
   Installation/shop-database   Succeeded     12:00:10   12:00:50   0s       40s
   Installation/shop-web        Progressing   12:00:10   -          40s      50s
   DeployItem/mail              Failed        12:00:30   12:00:30   0s       0s
   DeployItem/last              Pending       -          -          -        -
 `},
-		"on a terminal": {105, `OBJECT                         PHASE         BEGIN      TOOK   0s          30s          60s         90s
+		"on a terminal": {105, `OBJECT                         PHASE         STARTED    TOOK   0s          30s          60s         90s
 Installation/shop              Progressing   12:00:00   100s   ░░░░██████████████████████████████████████
   Installation/shop-database   Succeeded     12:00:10   40s        ░░░░█████████████
   Installation/shop-web        Progressing   12:00:10   50s        ·················░░░░█████████████████

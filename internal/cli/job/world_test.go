@@ -6,7 +6,6 @@ package job_test
 import (
 	"testing"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -19,7 +18,7 @@ const visitor = "visitor"
 // allow lets the visitor read the objects of some resources in a namespace.
 func allow(t *testing.T, server *testkit.APIServer, namespace, group string, resources ...string) {
 	t.Helper()
-	meta := metav1.ObjectMeta{Namespace: namespace, Name: "of-" + visitor}
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: "of-" + visitor + "-" + group}
 	testkit.Create(t, server,
 		&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{
 			Verbs: []string{"get", "list"}, APIGroups: []string{group}, Resources: resources,
@@ -28,9 +27,4 @@ func allow(t *testing.T, server *testkit.APIServer, namespace, group string, res
 			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
 			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: visitor}},
 		})
-	for _, resource := range resources {
-		testkit.EventuallyMay(t, server, visitor, authorizationv1.ResourceAttributes{
-			Namespace: namespace, Verb: "list", Group: group, Resource: resource,
-		})
-	}
 }

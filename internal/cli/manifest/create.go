@@ -5,7 +5,6 @@ package manifest
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -17,14 +16,6 @@ import (
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/display"
-	"espalier.dev/internal/offline"
-)
-
-// Values of --dry-run.
-const (
-	noDryRun     = "none"
-	dryRunClient = "client"
-	dryRunServer = "server"
 )
 
 // Creator creates objects as the flags of its command say.
@@ -32,7 +23,7 @@ type Creator struct {
 	env         cli.Environment
 	access      *connect.Access
 	format      *display.FormatFlag
-	dryRun      string
+	dryRun      DryRun
 	showSecrets bool
 }
 
@@ -40,34 +31,28 @@ type Creator struct {
 func AddFlags(cmd *cobra.Command, env cli.Environment, access *connect.Access) *Creator {
 	c := &Creator{env: env, access: access}
 	c.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatYAML, display.FormatJSON, display.FormatName)
-	flags := cmd.Flags()
-	flags.StringVar(&c.dryRun, "dry-run", noDryRun, "create nothing: client (ask nobody), server (let the API server check everything)")
-	flags.Lookup("dry-run").NoOptDefVal = dryRunClient
-	flags.BoolVar(&c.showSecrets, "show-secrets", false, "print credentials and values of Secrets instead of masking them")
-	if err := cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions(
-		[]cobra.Completion{noDryRun, dryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // The flag is defined above.
-	}
+	c.dryRun.AddFlag(cmd, DryRunClient, "create nothing: client (send nothing), server (let the API server validate)")
+	cmd.Flags().BoolVar(&c.showSecrets, "show-secrets", false, "print credentials and values of Secrets instead of masking them")
 	return c
 }
 
 // Check reports whether the flags make sense, before anything costly is done.
 func (c *Creator) Check() error {
-	if !slices.Contains([]string{noDryRun, dryRunClient, dryRunServer}, c.dryRun) {
-		return fmt.Errorf("unknown dry run %q: --dry-run takes none, client, server", c.dryRun)
+	if err := c.dryRun.Check(); err != nil {
+		return err
 	}
 	_, err := c.format.Get()
 	return err
 }
 
 // Offline reports whether nothing may be asked of the cluster.
-func (c *Creator) Offline() bool { return c.dryRun == dryRunClient }
+func (c *Creator) Offline() bool { return c.dryRun == DryRunClient }
 
 // Creates reports whether objects are created.
-func (c *Creator) Creates() bool { return c.dryRun == noDryRun }
+func (c *Creator) Creates() bool { return c.dryRun == NoDryRun }
 
 // Do creates objects in this order, or does what --dry-run says, and prints them. If one of them cannot be created, none stays. An object
-// that exists already is an error, except for one that holds data and has the very same: an earlier attempt may have been interrupted.
+// that exists already is an error, except for one that holds data and has the very same: an earlier attempt may have been killed.
 func (c *Creator) Do(ctx context.Context, objects ...client.Object) error {
 	format, err := c.format.Get()
 	if err != nil {
@@ -90,27 +75,28 @@ func (c *Creator) Do(ctx context.Context, objects ...client.Object) error {
 		}
 		manifests = append(manifests, manifest)
 		if format == display.FormatName {
-			lines = append(lines, resourceName(manifest))
+			lines = append(lines, display.ManifestName(manifest))
 		} else {
 			lines = append(lines, title(object, scheme)+c.done())
 		}
 	}
 	if !c.Offline() {
-		if err := c.create(ctx, objects); err != nil {
+		create := func(ctx context.Context) error { return c.create(ctx, objects) }
+		if err := c.env.Interruptible(ctx, create); err != nil {
 			return err
 		}
 	}
 	if format == display.FormatText || format == display.FormatName {
 		return display.To(c.env, c.env.Out).Lines(lines...)
 	}
-	return offline.Write(c.env.Out, string(format), manifests)
+	return display.To(c.env, c.env.Out).Manifests(manifests, format)
 }
 
 func (c *Creator) done() string {
 	if c.Creates() {
 		return " created"
 	}
-	return " created (" + c.dryRun + " dry run)"
+	return " created (" + string(c.dryRun) + " dry run)"
 }
 
 func (c *Creator) create(ctx context.Context, objects []client.Object) error {
@@ -127,11 +113,25 @@ func (c *Creator) create(ctx context.Context, objects []client.Object) error {
 	if !c.Creates() {
 		return nil
 	}
+	return createAll(ctx, connection, objects)
+}
+
+// createAll creates objects, or none if one of them cannot be created, or the context ends before the last. A request that was sent gets
+// its answer, because nobody knows what a cancelled one has done.
+func createAll(ctx context.Context, to connect.Connection, objects []client.Object) error {
+	defer context.AfterFunc(ctx, func() {
+		to.Access.Tell("Interrupted; waiting for the API server to answer. Press Ctrl-C again to end at once; new objects may then stay.")
+	})()
+	unhurried := context.WithoutCancel(ctx)
 	var created []client.Object
 	for _, object := range objects {
-		stored, err := createOne(ctx, connection, object)
+		var stored client.Object
+		err := to.Access.Explain(ctx.Err(), "create "+title(object, to.Client.Scheme()), object.GetNamespace())
+		if err == nil {
+			stored, err = createOne(unhurried, to, object)
+		}
 		if err != nil {
-			undo(context.WithoutCancel(ctx), connection, created)
+			undo(unhurried, to, created)
 			return err
 		}
 		if stored != nil {

@@ -135,15 +135,3 @@ func title(object client.Object, scheme *runtime.Scheme) string {
 	}
 	return strings.ToLower(kind.Kind) + " " + object.GetName()
 }
-
-// resourceName names an object in the form that kubectl takes.
-func resourceName(m Manifest) string {
-	version, _ := m["apiVersion"].(string)
-	kind, _ := m["kind"].(string)
-	metadata, _ := m["metadata"].(map[string]any)
-	resource := strings.ToLower(kind)
-	if group, _, found := strings.Cut(version, "/"); found {
-		resource += "." + group
-	}
-	return fmt.Sprintf("%s/%v", resource, metadata["name"])
-}

@@ -30,7 +30,7 @@ func (m *migration) restoreDefinitions(ctx context.Context) ([]Step, error) {
 		}
 		done, err := m.restoreDefinition(ctx, recorded)
 		if err != nil {
-			return steps, m.access.Explain(err, "restore definition "+recorded.Name, "")
+			return steps, m.access.Explain(err, "restore CRD "+recorded.Name, "")
 		}
 		steps = append(steps, Step{"CustomResourceDefinition " + recorded.Name, done})
 	}
@@ -59,7 +59,7 @@ func (m *migration) restoreDefinition(ctx context.Context, recorded *apiextensio
 			return "restored", err
 		}
 	}
-	return "", fmt.Errorf("somebody else writes it all the time")
+	return "", fmt.Errorf("another client keeps changing it")
 }
 
 // restoreDeployments gives each Deployment the replicas that it had. One that somebody has started meanwhile stays as it is.
@@ -97,14 +97,14 @@ func (m *migration) remains() []string {
 	}
 	remains := slices.Clone(m.system.remains)
 	if created := m.record.State.Created; len(created) > 0 {
-		remains = append(remains, "Definitions that were not there before stay, since their objects would be deleted with them: "+
+		remains = append(remains, "CRDs that did not exist before stay, because their objects would be deleted with them: "+
 			strings.Join(created, ", "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.live)) {
 		there := m.live[name]
 		_, recorded := m.record.Objects[definitionPrefix+name+keySuffix]
 		if m.system.owns(there.Spec.Group) && definitions.IsOurs(there) && !recorded && !slices.Contains(m.record.State.Created, name) {
-			remains = append(remains, "Definition "+name+" was one of Espalier before the take-over, and stays.")
+			remains = append(remains, "CRD "+name+" was one of Espalier before the take-over, and stays.")
 		}
 	}
 	return remains

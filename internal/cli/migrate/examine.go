@@ -20,6 +20,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/check"
+	"espalier.dev/internal/cli/manifest"
 	"espalier.dev/internal/definitions"
 	buildversion "espalier.dev/internal/version"
 )
@@ -152,35 +153,17 @@ func (e *examination) controller(deployment *appsv1.Deployment) {
 		}
 	}
 	e.report.Controllers = append(e.report.Controllers, controller)
-	if manager := managerOf(deployment); manager != "" && controller.Replicas > 0 && !e.back {
+	if manager := manifest.ManagerOf(deployment); manager != "" && controller.Replicas > 0 && !e.back {
 		e.add(Finding{
 			Level: check.Doubtful, Code: codeManagedDeployment, Object: nameOf(deployment),
 			Message: "is managed by " + manager + ", which may scale it up again",
-			Next:    []string{"suspend " + manager + " for this Deployment before you take over"},
+			Next:    []string{"suspend the manager of this Deployment before you take over"},
 		})
 	}
 }
 
 func nameOf(deployment *appsv1.Deployment) string {
 	return "Deployment " + deployment.Namespace + "/" + deployment.Name
-}
-
-// managerOf tells who brings a Deployment back into its former state.
-func managerOf(deployment *appsv1.Deployment) string {
-	for _, owner := range deployment.OwnerReferences {
-		if owner.Controller != nil && *owner.Controller {
-			return owner.Kind + " " + owner.Name
-		}
-	}
-	for _, mark := range []struct{ name, who string }{
-		{"kustomize.toolkit.fluxcd.io/name", "the Kustomization of Flux"}, {"helm.toolkit.fluxcd.io/name", "the HelmRelease of Flux"},
-		{"argocd.argoproj.io/instance", "the Application of Argo CD"}, {"argocd.argoproj.io/tracking-id", "the Application of Argo CD"},
-	} {
-		if deployment.Labels[mark.name] != "" || deployment.Annotations[mark.name] != "" {
-			return mark.who
-		}
-	}
-	return ""
 }
 
 func (e *examination) espalierRuns(deployment *appsv1.Deployment, why string) {
@@ -199,7 +182,7 @@ func (m *migration) scaleCommand(namespace, name string, count int32) string {
 
 // elsewhere is for definitions without controllers: these may run in another cluster.
 func (e *examination) elsewhere(ctx context.Context) {
-	message := "no Deployment of it was found in this cluster. If it runs in another cluster, it goes on working on the same objects"
+	message := "no Deployment of it was found in this cluster. If it runs in another cluster, it continues to work on the same objects"
 	if since, name := e.lastSign(ctx); name != "" {
 		message = fmt.Sprintf("no Deployment of it was found in this cluster, but %s was updated %s ago: it runs somewhere else",
 			name, since.Round(time.Second))
@@ -243,7 +226,7 @@ func (e *examination) otherSystem(ctx context.Context) error {
 			}
 			e.add(Finding{
 				Level: check.Doubtful, Code: codeOtherSystem, Object: nameOf(&deployment),
-				Message: "belongs to " + e.system.another + ", which this command leaves running. Its definitions stay as they are",
+				Message: "belongs to " + e.system.another + ", which this command leaves running. Its CRDs stay as they are",
 				Next: []string{
 					"take it over, too, before you start the controllers of Espalier: espalier migrate --help",
 					"or leave its controllers out with --controllers",
@@ -314,11 +297,11 @@ func (e *examination) notServed(there *apiextensionsv1.CustomResourceDefinition)
 	}
 	finding := Finding{
 		Level: check.Doubtful, Code: codeKindNotServed, Object: "CustomResourceDefinition " + there.Name,
-		Message: "is a kind that Espalier does not serve. The definition and its objects stay, and nobody works on them",
+		Message: "is a kind that Espalier does not serve. The CRD and its objects stay, but no controller processes them",
 	}
 	if slices.Contains(e.system.unused, there.Spec.Names.Plural) {
 		finding.Level = Note
-		finding.Message = "is a kind that only " + e.system.title + " itself uses. The definition and its objects stay"
+		finding.Message = "is a kind that only " + e.system.title + " itself uses. The CRD and its objects stay"
 		finding.Next = []string{"delete it when you are sure that you do not go back: kubectl delete crd " + there.Name}
 	}
 	e.add(finding)
@@ -344,8 +327,8 @@ func (e *examination) webhooks(ctx context.Context) error {
 		if w.concerns && !w.own {
 			e.add(Finding{
 				Level: check.Doubtful, Code: codeWebhook, Object: w.String(),
-				Message: "is asked before changes of these kinds, and is not one of " + e.system.title +
-					": it stays. If it refuses what Espalier writes, jobs fail",
+				Message: "is called before changes of these kinds, and is not one of " + e.system.title +
+					": it stays. If it rejects what Espalier writes, jobs fail",
 				Next: []string{"make sure that it accepts the controllers of Espalier"},
 			})
 		}

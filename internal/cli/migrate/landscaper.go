@@ -131,12 +131,12 @@ func (e *examination) blueprint(object *unstructured.Unstructured, inline *lsv1a
 func (e *examination) badBlueprint(level check.Level, object *unstructured.Unstructured, texts []string) {
 	finding := Finding{
 		Level: level, Code: codeBlueprintWarning, Object: titleOf(object),
-		Message: "has a blueprint with something odd: " + texts[0],
-		Next: []string{fmt.Sprintf("see all of it: kubectl -n %s get installation %s -o yaml | espalier blueprint validate -",
+		Message: "has a blueprint with warnings: " + texts[0],
+		Next: []string{fmt.Sprintf("list all problems: kubectl -n %s get installation %s -o yaml | espalier blueprint validate -",
 			object.GetNamespace(), object.GetName())},
 	}
 	if level == check.Wrong {
-		finding.Code, finding.Message = codeBlueprintError, "has a blueprint that Espalier refuses, so its next job fails: "+texts[0]
+		finding.Code, finding.Message = codeBlueprintError, "has a blueprint that Espalier rejects, so its next job fails: "+texts[0]
 	}
 	if len(texts) > 1 {
 		finding.Message += fmt.Sprintf(" (and %d more)", len(texts)-1)
@@ -179,7 +179,7 @@ func visitDeployItem(_ context.Context, e *examination, object *unstructured.Uns
 	if _, found, _ := unstructured.NestedMap(object.Object, "spec", "config", "continuousReconcile"); found {
 		e.add(Finding{
 			Level: check.Doubtful, Code: codeContinuous, Object: titleOf(object),
-			Message: "has continuousReconcile, which has no effect in Landscaper. Espalier deploys the item again at these times",
+			Message: "has continuousReconcile, which has no effect in Landscaper. Espalier redeploys the deploy item at these times",
 			Next:    []string{"remove it from the blueprint if you do not want that"},
 		})
 	}

@@ -8,7 +8,6 @@
 package migrate
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"slices"
@@ -146,7 +145,7 @@ func migrate(ctx context.Context, config *rest.Config, opts options) error {
 	if err := m.confirm(); err != nil {
 		return err
 	}
-	if err := m.perform(ctx, report); err != nil {
+	if err := opts.env.Interruptible(ctx, func(ctx context.Context) error { return m.perform(ctx, report) }); err != nil {
 		return err
 	}
 	return p.done(report)
@@ -157,13 +156,12 @@ func (m *migration) confirm() error {
 	if m.yes {
 		return nil
 	}
-	question := fmt.Sprintf("This stops %s and replaces its definitions, %s.", m.system.title, m.access.Where(""))
+	question := fmt.Sprintf("This stops %s and replaces its CRDs, %s.", m.system.title, m.access.Where(""))
 	if m.back {
-		question = fmt.Sprintf("This restores the definitions of %s and starts it again, %s.", m.system.title, m.access.Where(""))
+		question = fmt.Sprintf("This restores the CRDs of %s and starts it again, %s.", m.system.title, m.access.Where(""))
 	}
-	fmt.Fprintf(m.env.ErrOut, "%s\nType yes to go on: ", question)
-	answer, _ := bufio.NewReader(m.env.In).ReadString('\n')
-	if strings.TrimSpace(answer) == "yes" {
+	fmt.Fprintln(m.env.ErrOut, question)
+	if m.env.Confirm() {
 		return nil
 	}
 	return &cli.Problem{
@@ -175,7 +173,7 @@ func (m *migration) confirm() error {
 func checkCodes(given []string) error {
 	for _, code := range given {
 		if !slices.Contains(codeNames(), code) {
-			return fmt.Errorf("--ignore: there is no code %q: the codes are %s", code, strings.Join(codeNames(), ", "))
+			return fmt.Errorf("--ignore: unknown code %q; the codes are %s", code, strings.Join(codeNames(), ", "))
 		}
 	}
 	return nil

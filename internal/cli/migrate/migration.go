@@ -190,7 +190,7 @@ func (m *migration) nothing() error {
 		}
 	}
 	return &cli.Problem{
-		Code: cli.ExitNotFound, What: "this cluster has neither definitions nor controllers of " + m.system.title, Where: m.access.Where(""),
+		Code: cli.ExitNotFound, What: "this cluster has neither CRDs nor controllers of " + m.system.title, Where: m.access.Where(""),
 		Next: []string{"name another cluster with --context or --kubeconfig, or install Espalier without a migration: docs/install.md"},
 	}
 }

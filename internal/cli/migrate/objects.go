@@ -211,7 +211,7 @@ func (e *examination) job(object *unstructured.Unstructured) {
 	finding := Finding{Level: check.Wrong, Code: code, Object: titleOf(object), Message: message}
 	switch code {
 	case codeDeletionFailed:
-		finding.Level, finding.Next = check.Doubtful, []string{"request a job after the migration to try again, or delete it before"}
+		finding.Level, finding.Next = check.Doubtful, []string{"start a job after the migration to retry, or delete it before"}
 	default:
 		e.running = append(e.running, job{object.GroupVersionKind(), client.ObjectKeyFromObject(object), code})
 		finding.Next = e.jobAdvice(code)
@@ -222,14 +222,14 @@ func (e *examination) job(object *unstructured.Unstructured) {
 func (e *examination) jobAdvice(code string) []string {
 	if e.back {
 		return []string{
-			"start the controllers of Espalier again until it has ended",
-			"or go on, and let " + e.system.title + " finish it: --ignore " + code,
+			"start the controllers of Espalier again until it has finished",
+			"or continue and let " + e.system.title + " finish it: --ignore " + code,
 		}
 	}
 	if runsAny(e.theirs) {
-		return []string{"wait: the take-over does so, too, for --timeout", "or let Espalier go on with it: --ignore " + code}
+		return []string{"wait; the migration also waits, for as long as --timeout permits", "or let Espalier continue it: --ignore " + code}
 	}
-	return []string{"nobody works on it now. Let Espalier go on with it: --ignore " + code}
+	return []string{"no controller is working on it. Let Espalier continue it: --ignore " + code}
 }
 
 // pending says what is going on with an object; nothing if it is at rest.
@@ -238,9 +238,9 @@ func pending(kind string, item *runnable) (code, message string) {
 	nested := metav1.GetControllerOf(item) != nil
 	switch {
 	case !nested && !item.Status.IsFinished():
-		return codeJobRunning, fmt.Sprintf("has a job that runs, in phase %s", orNone(string(item.Status.Phase)))
+		return codeJobRunning, fmt.Sprintf("has a running job, in phase %s", orNone(string(item.Status.Phase)))
 	case kind == "DeployItem" && operation == lsv1alpha1.OperationTestReconcile:
-		return codeJobRequested, "carries a request for a job, operation " + string(operation)
+		return codeJobRequested, "has a request for a job, operation " + string(operation)
 	case kind != "Installation":
 		return "", ""
 	}
@@ -253,13 +253,13 @@ func pendingInstallation(item *runnable, operation lsv1alpha1.Operation) (code, 
 	case item.DeletionTimestamp != nil && item.Status.Phase == lsv1alpha1.PhaseDeleteFailed:
 		return codeDeletionFailed, "could not be deleted"
 	case item.DeletionTimestamp != nil:
-		return codeJobRequested, "is to be deleted, and its deletion has not begun"
+		return codeJobRequested, "is being deleted, and its deletion has not started"
 	case len(item.Status.Dependents) > 0:
-		return codeJobRequested, "is about to ask the installations in status.dependentsToTrigger for a job"
+		return codeJobRequested, "is about to start jobs of the installations in status.dependentsToTrigger"
 	case operation == lsv1alpha1.OperationReconcile || operation == lsv1alpha1.OperationForceReconcile:
-		return codeJobRequested, "carries a request for a job, operation " + string(operation)
+		return codeJobRequested, "has a request for a job, operation " + string(operation)
 	case item.Annotations[lsv1alpha1.ReconcileIfChangedAnnotation] == "true" && item.Generation != item.Status.ObservedGeneration:
-		return codeJobRequested, "has changed and carries " + lsv1alpha1.ReconcileIfChangedAnnotation + ", so a job is about to begin"
+		return codeJobRequested, "has changed and has annotation " + lsv1alpha1.ReconcileIfChangedAnnotation + ", so a job is about to start"
 	}
 	return "", ""
 }

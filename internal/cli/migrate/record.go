@@ -90,7 +90,7 @@ func (r *record) definition(name string) (*apiextensionsv1.CustomResourceDefinit
 	}
 	definition := &apiextensionsv1.CustomResourceDefinition{}
 	if err := json.Unmarshal([]byte(text), definition); err != nil {
-		return nil, fmt.Errorf("the record of definition %s is damaged: %w", name, err)
+		return nil, fmt.Errorf("the record of CRD %s is damaged: %w", name, err)
 	}
 	return definition, nil
 }
@@ -246,7 +246,7 @@ func (m *migration) save(ctx context.Context, data map[string]string) error {
 		size += len(key) + len(text)
 	}
 	if size > largestRecord {
-		return fmt.Errorf("the record of what is there has %d bytes, and a ConfigMap holds %d: migrate by hand (docs/migration.md)",
+		return fmt.Errorf("the record of the previous state has %d bytes, and a ConfigMap holds %d: migrate by hand (docs/migration.md)",
 			size, largestRecord)
 	}
 	stored := m.record.stored
@@ -266,8 +266,8 @@ func (m *migration) save(ctx context.Context, data map[string]string) error {
 		err = m.client.Update(ctx, stored)
 	}
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		return m.needsSomebody(cli.ExitError, fmt.Sprintf("somebody else has changed ConfigMap %s/%s", m.home, m.system.recordName()),
-			"make sure that nobody else migrates this cluster")
+		return m.needsSomebody(cli.ExitError, fmt.Sprintf("another client has changed ConfigMap %s/%s", m.home, m.system.recordName()),
+			"make sure that no other migration of this cluster is running")
 	}
 	m.record.stored = stored
 	return m.access.Explain(err, "write ConfigMap "+m.system.recordName(), m.home)

@@ -114,7 +114,7 @@ func (p presentation) refused(report *Report, blocked []Finding) error {
 		Where: p.opts.access.Where(""),
 		Next: []string{
 			"fix what is listed, then run the command again",
-			"or go on in spite of it: --ignore " + strings.Join(slices.Sorted(maps.Keys(codes)), ","),
+			"or ignore these findings: --ignore " + strings.Join(slices.Sorted(maps.Keys(codes)), ","),
 		},
 	}
 }

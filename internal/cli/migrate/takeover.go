@@ -39,24 +39,24 @@ type action struct {
 // perform does all steps in their order.
 func (m *migration) perform(ctx context.Context, report *Report) error {
 	actions := []action{
-		{"Write down what is there", m.note},
+		{"Record the current state", m.note},
 		{"Stop the controllers of " + m.system.title, m.stop},
 		{"Wait until their pods have stopped", func(ctx context.Context) ([]Step, error) { return nil, m.awaitPods(ctx, m.theirs) }},
 		{"Remove their webhooks", m.removeWebhooks},
-		{"Install the definitions of Espalier", m.install},
+		{"Install the CRDs of Espalier", m.install},
 		{"Finish the record", m.finish},
 	}
 	if m.back {
 		actions = []action{
 			{"Wait until the pods of Espalier have stopped", func(ctx context.Context) ([]Step, error) { return nil, m.awaitPods(ctx, m.ours) }},
-			{"Restore the definitions of " + m.system.title, m.restoreDefinitions},
+			{"Restore the CRDs of " + m.system.title, m.restoreDefinitions},
 			{"Start the controllers of " + m.system.title, m.restoreDeployments},
 			{"Restore their webhooks", m.restoreWebhooks},
 			{"Delete the record", m.forget},
 		}
 	} else if m.system.jobs && runsAny(m.theirs) {
 		wait := func(ctx context.Context) ([]Step, error) { return nil, m.awaitJobs(ctx, report) }
-		actions = slices.Insert(actions, 0, action{"Wait until running jobs have ended", wait})
+		actions = slices.Insert(actions, 0, action{"Wait until running jobs have finished", wait})
 	}
 	for i, a := range actions {
 		m.access.Tell("[%d/%d] %s", i+1, len(actions), a.title)
@@ -82,7 +82,7 @@ func (m *migration) stopped(ctx context.Context, title string, err error) error 
 	if ctx.Err() != nil {
 		problem.Code, problem.What = cli.ExitDetached, fmt.Sprintf("interrupted at the step %q", title)
 	}
-	problem.Next = append(problem.Next, "run the command again: it goes on where it stopped")
+	problem.Next = append(problem.Next, "run the command again: it continues where it stopped")
 	return problem
 }
 
@@ -207,7 +207,7 @@ func (m *migration) scale(ctx context.Context, deployment *appsv1.Deployment, wa
 			return step, m.access.Explain(err, "read "+step.Object, deployment.Namespace)
 		}
 	}
-	return step, fmt.Errorf("cannot scale %s: somebody else writes it all the time", step.Object)
+	return step, fmt.Errorf("cannot scale %s: another client keeps changing it", step.Object)
 }
 
 // awaitPods waits until no pod of the Deployments runs.
@@ -258,7 +258,7 @@ func (m *migration) install(ctx context.Context) ([]Step, error) {
 		steps = append(steps, step)
 	}
 	if err != nil {
-		return steps, m.timedOut(ctx, err, "the definitions")
+		return steps, m.timedOut(ctx, err, "the CRDs")
 	}
 	return steps, nil
 }
@@ -296,7 +296,7 @@ func (m *migration) next() []string {
 	}
 	switch {
 	case runsAny(m.ours):
-		return append([]string{"the controllers of Espalier run already, and take over now"}, way...)
+		return append([]string{"the controllers of Espalier are already running, and take over now"}, way...)
 	case len(m.ours) > 0:
 		return append([]string{"start the controllers of Espalier: " + m.scaleCommand(m.ours[0].Namespace, m.ours[0].Name, 1)}, way...)
 	}

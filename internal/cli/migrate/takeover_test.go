@@ -215,12 +215,12 @@ func TestJobsAreAwaited(t *testing.T) {
 	if result.Code != cli.ExitTimeout || !strings.Contains(result.Stderr, "timed out after 1s waiting for Installation <namespace>/busy") {
 		t.Errorf("after its time the command ends with %d:\n%s", result.Code, result.Stderr)
 	}
-	const runs = "busy has a job that runs, in phase Progressing"
+	const runs = "busy has a running job, in phase Progressing"
 	running := clitest.Start(t, e.APIServer, e.Namespace, e.call("--yes"))
 	running.Until(t, runs)
 	running.Interrupt()
 	result = running.Wait(t)
-	if result.Code != cli.ExitDetached || !strings.Contains(result.Stderr, `interrupted at the step "Wait until running jobs have ended"`) {
+	if result.Code != cli.ExitDetached || !strings.Contains(result.Stderr, `interrupted at the step "Wait until running jobs have finished"`) {
 		t.Errorf("interrupted, it ends with %d:\n%s", result.Code, result.Stderr)
 	}
 	e.checkAsBefore(before)
@@ -290,7 +290,7 @@ func TestMistakesOfUsers(t *testing.T) {
 		code  int
 		want  string
 	}{
-		"an unknown code":     {[]string{"--ignore", "job-runing"}, "", cli.ExitError, `no code "job-runing": the codes are controllers-elsewhere`},
+		"an unknown code":     {[]string{"--ignore", "job-runing"}, "", cli.ExitError, `unknown code "job-runing"; the codes are controllers-elsewhere`},
 		"an unknown format":   {[]string{"-o", "xml"}, "", cli.ExitError, `unknown output format "xml"`},
 		"no time":             {[]string{"--timeout", "0s"}, "", cli.ExitError, "above zero"},
 		"an argument":         {[]string{"now"}, "", cli.ExitError, "now"},

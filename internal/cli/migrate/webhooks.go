@@ -86,7 +86,7 @@ func packWebhook(w webhook) (string, error) {
 	case *admissionv1.MutatingWebhookConfiguration:
 		return pack(&admissionv1.MutatingWebhookConfiguration{ObjectMeta: written(object), Webhooks: object.Webhooks})
 	}
-	return "", fmt.Errorf("%s is no configuration of webhooks", w)
+	return "", fmt.Errorf("%s is not a webhook configuration", w)
 }
 
 func unpackWebhook(kind, text string) (client.Object, error) {

@@ -107,15 +107,15 @@ func (o getOptions) read(ctx context.Context) (found []pipelines.Pipeline, names
 
 func (o getOptions) print(found []pipelines.Pipeline, namespace string, format display.Format) error {
 	printer := display.To(o.env, o.env.Out)
-	switch format {
-	case display.FormatJSON, display.FormatYAML:
+	switch {
+	case format.IsData():
 		items := []client.Object{}
 		for i := range found {
 			found[i].SetGroupVersionKind(pipelines.SchemeGroupVersion.WithKind("Pipeline"))
 			items = append(items, &found[i])
 		}
 		return printer.List(items, format, len(o.names) == 1)
-	case display.FormatName:
+	case format == display.FormatName:
 		var names []string
 		for _, p := range found {
 			names = append(names, promotion.ResourceName(p.Name))

@@ -34,7 +34,8 @@ func TestPIP08_WhyPrintsTheGrantThatIsMissing(t *testing.T) {
 	}
 	clitest.Store(t, server, shop)
 	got := clitest.Run(t, server, namespace, clitest.Call{Command: cmd.New, Args: []string{"why", "shop"}})
-	if got.Code != cli.ExitOK || !strings.Contains(got.Stdout, "(RefNotPermitted)") {
+	if got.Code != cli.ExitOK || !strings.Contains(got.Stdout, "(RefNotPermitted)") ||
+		!strings.Contains(got.Stdout, "\nSee docs/reference/errors.md#refnotpermitted\n") {
 		t.Fatalf("%+v", got)
 	}
 	_, manifest, found := strings.Cut(strings.ReplaceAll(got.Stdout, "<namespace>", namespace), "---\n") // clitest writes it so

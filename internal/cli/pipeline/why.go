@@ -16,6 +16,8 @@ import (
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/display"
+	"espalier.dev/internal/cli/promotion"
+	"espalier.dev/internal/explain"
 	"espalier.dev/internal/pipeline"
 )
 
@@ -23,8 +25,14 @@ func newWhy(env cli.Environment) *cobra.Command {
 	s := &showing{env: env}
 	s.print = func(printer display.Printer, p subject, format display.Format) error {
 		a := explanation{subject: p, lines: pipeline.Why(pipeline.Recall(p.Pipeline, env.Now())), access: s.access}
-		if format == display.FormatText {
+		switch format {
+		case display.FormatText:
 			return a.print(printer)
+		case display.FormatName:
+			if _, held := a.cause(); !held {
+				return nil
+			}
+			return printer.Lines(promotion.ResourceName(p.Name))
 		}
 		return printer.Data(a.report(), format)
 	}
@@ -34,14 +42,15 @@ func newWhy(env cli.Environment) *cobra.Command {
 		Long: `Explain why a revision does not progress in a pipeline. The first line names the
 environment, the reason and the details; all environments, and what to do, follow. If a
 reference into another namespace is not permitted, the command prints the missing
-ReferenceGrant, ready to be applied there.
+ReferenceGrant, ready to be applied there. -o name prints the name of the pipeline only
+if a revision waits.
 
 The command calls the same decision function as the controller. It changes nothing, and
 its exit code is 0 whatever the answer is.`,
 		Example: `  espalier pipeline why shop
   espalier pipeline why shop -o json`,
 		Args: cobra.ExactArgs(1),
-	}, display.FormatText, display.FormatJSON, display.FormatYAML)
+	}, display.FormatText, display.FormatJSON, display.FormatYAML, display.FormatName)
 }
 
 // explanation is why a pipeline is where it is.
@@ -69,7 +78,29 @@ func (a explanation) print(printer display.Printer) error {
 			lines = append(lines, "  "+command)
 		}
 	}
+	if cause, held := a.cause(); held && a.reference(cause) != "" {
+		lines = append(lines, "", "See "+a.reference(cause))
+	}
 	return printer.Lines(append(lines, a.grantLines()...)...)
+}
+
+// reference is the place in the documentation that explains what is wrong; empty if nothing is. The reason of an error says more than the
+// state that it has led to.
+func (a explanation) reference(line pipeline.Explanation) string {
+	var words []string
+	recorded := a.subject.Status.Environments[line.Environment]
+	switch line.Reason {
+	case pipelines.HoldTargetNotReadable:
+		for _, target := range recorded.Targets {
+			words = append(words, target.Reason)
+		}
+	case pipelines.HoldFailed, pipelines.HoldRetrying:
+		if recorded.Promotion == nil || recorded.Promotion.Error == nil {
+			return "" // The section on Failed is about jobs.
+		}
+		return explain.ReferenceTo(recorded.Promotion.Error.Reason)
+	}
+	return explain.ReferenceTo(append(words, string(line.Reason))...)
 }
 
 // grantLines are the grants that are missing, for whoever owns the other namespaces: everything from the first line with three dashes on
@@ -114,9 +145,9 @@ func (a explanation) headline(printer display.Printer) string {
 	if !held {
 		return name + ": " + a.progress()
 	}
-	where := "does not go on"
+	where := "waits"
 	if cause.Environment != "" {
-		where = "does not go on at environment " + cause.Environment
+		where = "waits at environment " + cause.Environment
 	}
 	text := fmt.Sprintf("%s %s (%s): %s (for %s)", name, where, cause.Reason, cause.Message, printer.Age(cause.Since))
 	if !cause.Until.IsZero() {
@@ -134,7 +165,7 @@ func (a explanation) progress() string {
 	case status.Run != nil && status.Run.CompletionTime != nil:
 		return fmt.Sprintf("revision %s has reached all environments", status.Run.Revision)
 	}
-	return "nothing is waited for"
+	return "not waiting for anything"
 }
 
 // next is what to do about the first hold: in words, and as commands where there are some.
@@ -221,6 +252,8 @@ type reportedLine struct {
 	Next        []string             `json:"next,omitempty"`
 	// Grants are manifests of the ReferenceGrants that are missing.
 	Grants []string `json:"grants,omitempty"`
+	// Reference is the place in the documentation that explains the reason.
+	Reference string `json:"reference,omitempty"`
 }
 
 func (a explanation) report() report {
@@ -229,6 +262,7 @@ func (a explanation) report() report {
 		r.Lines = append(r.Lines, reportedLine{
 			Environment: line.Environment, Reason: line.Reason, Message: line.Message, Since: timeOrNil(line.Since), Until: timeOrNil(line.Until),
 			Remedy: line.Remedy, Next: a.commands(line), Grants: a.grants(line),
+			Reference: a.reference(line),
 		})
 	}
 	return r

@@ -40,11 +40,11 @@ func (o *options) print(r Result, format display.Format) error {
 	case format != display.FormatText:
 		return printer.Data(r, format)
 	case r.Accepted != nil && !*r.Accepted:
-		return printer.Lines(display.Clean(fmt.Sprintf("pipeline %s: refused: %s", r.Pipeline, r.Message)))
+		return printer.Lines(display.Clean(fmt.Sprintf("pipeline %s: rejected: %s", r.Pipeline, r.Message)))
 	case r.Accepted != nil:
 		return printer.Lines(display.Clean(fmt.Sprintf("pipeline %s: %s", r.Pipeline, r.Message)))
 	}
-	return printer.Lines(display.Clean(fmt.Sprintf("pipeline %s %s", r.Pipeline, r.Message)))
+	return printer.Lines(display.Clean(fmt.Sprintf("pipeline %s: %s", r.Pipeline, r.Message)))
 }
 
 // await waits, by watching, for the answer of the controllers.
@@ -54,7 +54,7 @@ func (o *options) await(parent context.Context, requester *Requester, p *pipelin
 		ctx, cancel = context.WithTimeout(parent, o.timeout)
 	}
 	defer cancel()
-	requester.Access.Tell("pipeline %s %s", r.Pipeline, r.Message)
+	requester.Access.Tell("pipeline %s: %s", r.Pipeline, r.Message)
 	for ctx.Err() == nil {
 		current, err := requester.Read(ctx, p.Name)
 		if err == nil {
@@ -104,11 +104,11 @@ func (r *Requester) untilAnswered(ctx context.Context, p *pipelines.Pipeline, id
 func (o *options) unanswered(parent context.Context, requester *Requester, r Result) error {
 	again := requester.Access.Suggest(requester.Namespace, "pipeline", "status", r.Pipeline)
 	if parent.Err() != nil {
-		requester.Access.Tell("Detached; the request stays. To see what becomes of it:\n  %s", again)
+		requester.Access.Tell("Detached; the request remains. To follow it:\n  %s", again)
 		return &cli.CodedError{Code: cli.ExitDetached}
 	}
 	return &cli.Problem{
-		Code: cli.ExitTimeout, What: fmt.Sprintf("the controllers have not answered within %s; the request stays", o.timeout),
+		Code: cli.ExitTimeout, What: fmt.Sprintf("timed out after %s waiting for the controllers to answer; the request remains", o.timeout),
 		Where: requester.Access.Where(requester.Namespace), Next: []string{again},
 	}
 }

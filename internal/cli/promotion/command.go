@@ -42,8 +42,8 @@ The decision is valid for one revision: the one to be promoted to the environmen
 --revision. If another one has superseded it meanwhile, nothing happens. The Pipeline
 records who decided, and the message.
 
-With --wait, the command waits until the controllers have answered; the exit code is 2 if
-they reject the decision.`
+With --wait, the command waits until the controllers have accepted or rejected the
+decision, not until the promotion has ended; the exit code is 2 if they reject it.`
 
 func (d decision) command(env cli.Environment) *cobra.Command {
 	opts := &options{decision: d, env: env}
@@ -56,8 +56,8 @@ func (d decision) command(env cli.Environment) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&opts.revision, "revision", "", "the revision (default: the one to be promoted now)")
-	flags.StringVarP(&opts.message, "message", "m", "", "why, for those who read it later")
-	flags.BoolVar(&opts.wait, "wait", false, "wait until the controllers have answered")
+	flags.StringVarP(&opts.message, "message", "m", "", "reason, recorded with the decision")
+	flags.BoolVar(&opts.wait, "wait", false, "wait until the controllers have accepted or rejected the decision")
 	flags.DurationVar(&opts.timeout, "timeout", defaultTimeout, "how long to wait with --wait; 0 for no limit")
 	opts.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatName, display.FormatJSON, display.FormatYAML)
 	opts.access = connect.AddFlags(cmd, env)
@@ -82,7 +82,11 @@ func (o *options) run(ctx context.Context, name, environment string) error {
 	if err != nil {
 		return err
 	}
-	result, err := o.decide(ctx, requester, p, environment)
+	var result Result
+	err = o.env.Interruptible(ctx, func(ctx context.Context) (err error) {
+		result, err = o.decide(ctx, requester, p, environment)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -116,9 +120,9 @@ func (o *options) decide(ctx context.Context, requester *Requester, p *pipelines
 		return result, nil
 	}
 	result.ID = outcome.Request.ID
-	result.Message = fmt.Sprintf("is asked to %s revision %s for environment %s", o.action, outcome.Request.Revision, environment)
+	result.Message = fmt.Sprintf("request sent: %s revision %s for environment %s", o.action, outcome.Request.Revision, environment)
 	if outcome.Already {
-		result.Message = fmt.Sprintf("was asked already to %s revision %s for environment %s", o.action, outcome.Request.Revision, environment)
+		result.Message = fmt.Sprintf("already requested: %s revision %s for environment %s", o.action, outcome.Request.Revision, environment)
 	}
 	if !o.wait {
 		return result, nil

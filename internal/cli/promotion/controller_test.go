@@ -52,7 +52,7 @@ func TestPIP25_PIP28_TheControllerCarriesOutDecisions(t *testing.T) {
 	state(pipelines.PromotionUnapproved)
 	decide(command("reject"), "promotion of revision 1.3.0 to environment prod is rejected", "--wait", "-m", "not today")
 	state(pipelines.PromotionRejected)
-	decide(command("retry"), "begins again", "--wait")
+	decide(command("retry"), "retrying the promotion", "--wait")
 	state(pipelines.PromotionUnapproved)
 	decide(command("hold"), "environment prod is held", "-m", "audit")
 	decide(command("approve"), "promotion of revision 1.3.0 to environment prod is approved", "--wait", "-m", "checked")
@@ -67,5 +67,5 @@ func TestPIP25_PIP28_TheControllerCarriesOutDecisions(t *testing.T) {
 	if given := done.Status.Environments["prod"].Promotion.Approval; given == nil || given.Message != "checked" || given.By == "" {
 		t.Errorf("recorded is %+v", given)
 	}
-	decide(command("approve"), "was approved for environment prod before")
+	decide(command("approve"), "is already approved for environment prod")
 }

@@ -29,7 +29,7 @@ and windows still hold it; "espalier promote" ignores them.`,
 		action: pipelines.RequestReject,
 		short:  "Reject a promotion that has not started",
 		long: `Reject the promotion to an environment of a pipeline. That revision is not promoted unless
-somebody requests a retry; the next revision needs a new decision.`,
+a user requests a retry; the next revision needs a new decision.`,
 		example: `  espalier reject shop production -m "breaks the checkout"`,
 	},
 	{

@@ -29,7 +29,7 @@ func newHold(env cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hold PIPELINE [ENVIRONMENT]",
 		Short: "Hold promotions until you release them",
-		Long: `Hold promotions to an environment of a pipeline, or to all of them, until somebody
+		Long: `Hold promotions to an environment of a pipeline, or to all of them, until a user
 releases them with --release. Nothing new starts meanwhile; open pull requests stay open.
 A hold on one environment and a hold on all are separate, and are released separately.
 
@@ -42,7 +42,7 @@ A hold on one environment and a hold on all are separate, and are released separ
 			return opts.run(cmd.Context(), args[0], append(args, "")[1])
 		},
 	}
-	cmd.Flags().StringVarP(&opts.message, "message", "m", "", "why, for those who wait")
+	cmd.Flags().StringVarP(&opts.message, "message", "m", "", "reason, shown to those who wait")
 	cmd.Flags().BoolVar(&opts.release, "release", false, "release the hold")
 	opts.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatName, display.FormatJSON, display.FormatYAML)
 	opts.access = connect.AddFlags(cmd, env)

@@ -27,7 +27,7 @@ func TestPIP28_PeopleHoldAndRelease(t *testing.T) {
 		held []string
 	}{
 		{[]string{"shop", "production", "-m", "audit", "--as=jo", "--as-group=system:masters"}, "environment production is held", []string{"production: audit (jo)"}},
-		{[]string{"shop", "production", "--as=ann", "--as-group=system:masters"}, "environment production is held already", []string{"production: audit (jo)"}},
+		{[]string{"shop", "production", "--as=ann", "--as-group=system:masters"}, "environment production is already held", []string{"production: audit (jo)"}},
 		{[]string{"shop", "production", "-m", "audit goes on", "--as=ann", "--as-group=system:masters"}, "environment production is held", []string{"production: audit goes on (ann)"}},
 		{[]string{"shop", "--release"}, "all environments are not held", []string{"production: audit goes on (ann)"}},
 		{[]string{"shop", "production", "--release"}, "environment production is released", nil},

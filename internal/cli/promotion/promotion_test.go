@@ -70,7 +70,7 @@ func TestPIP25_ADecisionBecomesARequest(t *testing.T) {
 			}
 			call := clitest.Call{Command: test.command, Args: append([]string{"shop", "production", "-m", "checked"}, asJo...)}
 			got := clitest.Run(t, server, namespace, call)
-			if want := "pipeline shop is asked to " + name + " revision 1.3.0 for environment production\n"; got.Code != cli.ExitOK ||
+			if want := "pipeline shop: request sent: " + name + " revision 1.3.0 for environment production\n"; got.Code != cli.ExitOK ||
 				got.Stdout != want ||
 				got.Stderr != "" {
 				t.Fatalf("%+v, want %q", got, want)
@@ -87,7 +87,7 @@ func TestPIP25_ADecisionBecomesARequest(t *testing.T) {
 				t.Errorf("the request has the ID %q:\n%s", r.ID, diff)
 			}
 			again := clitest.Run(t, server, namespace, call)
-			if again.Code != cli.ExitOK || !strings.Contains(again.Stdout, "was asked already to "+name) ||
+			if again.Code != cli.ExitOK || !strings.Contains(again.Stdout, "already requested: "+name) ||
 				requestsIn(t, server, line)[0].ID != r.ID {
 				t.Errorf("asked again: %+v", again)
 			}
@@ -105,7 +105,7 @@ func TestADecisionThatWasMadeNeedsNoRequest(t *testing.T) {
 		}
 	})
 	got := clitest.Run(t, server, namespace, clitest.Call{Command: command("approve"), Args: []string{"shop", "production"}})
-	if got.Code != cli.ExitOK || got.Stdout != "pipeline shop: revision 1.3.0 was approved for environment production before\n" {
+	if got.Code != cli.ExitOK || got.Stdout != "pipeline shop: revision 1.3.0 is already approved for environment production\n" {
 		t.Errorf("%+v", got)
 	}
 	if requests := requestsIn(t, server, line); len(requests) > 0 {
@@ -120,7 +120,7 @@ func TestWaitingForTheAnswer(t *testing.T) {
 		want     string
 	}{
 		"accepted": {true, cli.ExitOK, "pipeline shop: as you say\n"},
-		"refused":  {false, cli.ExitFailed, "pipeline shop: refused: as you say\n"},
+		"refused":  {false, cli.ExitFailed, "pipeline shop: rejected: as you say\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := testkit.Server(t)
@@ -132,7 +132,7 @@ func TestWaitingForTheAnswer(t *testing.T) {
 				namespace,
 				clitest.Call{Command: command("approve"), Args: []string{"shop", "production", "--wait"}},
 			)
-			running.Until(t, "pipeline shop is asked to approve revision 1.3.0")
+			running.Until(t, "pipeline shop: request sent: approve revision 1.3.0")
 			id := requestsIn(t, server, line)[0].ID
 			answered := func(p *pipelines.Pipeline, id string) {
 				p.Status.Requests = append(p.Status.Requests, pipelines.RequestStatus{
@@ -158,7 +158,7 @@ func TestWaitingForTheAnswer(t *testing.T) {
 			Command: command("approve"),
 			Args:    []string{"shop", "production", "--wait", "--timeout=1ms"},
 		})
-		if got.Code != cli.ExitTimeout || !strings.Contains(got.Stderr, "have not answered within 1ms; the request stays") ||
+		if got.Code != cli.ExitTimeout || !strings.Contains(got.Stderr, "timed out after 1ms waiting for the controllers to answer; the request remains") ||
 			!strings.Contains(got.Stderr, "espalier pipeline status shop") {
 			t.Errorf("%+v", got)
 		}
@@ -168,9 +168,9 @@ func TestWaitingForTheAnswer(t *testing.T) {
 		namespace := server.Namespace(t)
 		clitest.Line(t, server, namespace)
 		running := clitest.Start(t, server, namespace, clitest.Call{Command: command("approve"), Args: []string{"shop", "production", "--wait"}})
-		running.Until(t, "pipeline shop is asked")
+		running.Until(t, "pipeline shop: request sent")
 		running.Interrupt()
-		if got := running.Wait(t); got.Code != cli.ExitDetached || !strings.Contains(got.Stderr, "Detached; the request stays") {
+		if got := running.Wait(t); got.Code != cli.ExitDetached || !strings.Contains(got.Stderr, "Detached; the request remains") {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -208,7 +208,7 @@ func TestRefusedDecisions(t *testing.T) {
 		want    []string
 	}{
 		"another revision":    {command("approve"), []string{"shop", "production", "--revision=1.2.9"}, cli.ExitError, []string{"is for revision 1.3.0, not 1.2.9", "next:  espalier pipeline status shop"}},
-		"nothing waits":       {command("reject"), []string{"shop", "staging"}, cli.ExitError, []string{"has begun and is Complete"}},
+		"nothing waits":       {command("reject"), []string{"shop", "staging"}, cli.ExitError, []string{"has started and is Complete"}},
 		"no retry needed":     {command("retry"), []string{"shop", "production"}, cli.ExitError, []string{"needs no retry"}},
 		"first environment":   {command("promote"), []string{"shop", "dev"}, cli.ExitNotFound, []string{"it is the first one"}},
 		"unknown environment": {command("promote"), []string{"shop", "moon"}, cli.ExitNotFound, []string{"has no environment moon"}},

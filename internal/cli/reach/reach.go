@@ -15,6 +15,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli/connect"
+	"espalier.dev/internal/confidential"
 	"espalier.dev/internal/dial"
 	"espalier.dev/internal/live"
 	"espalier.dev/internal/masking"
@@ -66,7 +67,7 @@ func (t *Targets) Close() {
 
 // Look has deploy items say what is in their clusters now. A cluster that cannot be looked at is told as such.
 func (t *Targets) Look(ctx context.Context, items []*objecttree.Node) {
-	reader := live.Reader{Host: t.host, Clusters: t.clusters}
+	reader := live.Reader{Host: t.host, Clusters: t.clusters, Secrets: confidential.Reader{Live: t.host}.OfDeployItem}
 	var group errgroup.Group
 	group.SetLimit(lookAtOnce)
 	for _, node := range items {

@@ -10,8 +10,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -96,7 +94,7 @@ type Session struct {
 
 // Run does a task. On a terminal it says so if that takes long. It cleans up behind it, and explains what went wrong.
 func (a *Access) Run(parent context.Context, task Task) error {
-	ctx, stop := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := a.env.UntilInterrupted(parent)
 	defer stop()
 	session := &Session{access: a, task: task, said: func() {}}
 	defer session.close()

@@ -58,7 +58,7 @@ func explain(err error, helpers bool) error {
 	}
 	if helpers {
 		problem.Next = append(problem.Next,
-			"the docker configuration leaves credentials to helpers (credsStore, credHelpers), which are not asked")
+			"the docker configuration leaves credentials to helpers (credsStore, credHelpers), which are not used")
 	}
 	return problem
 }

@@ -51,20 +51,20 @@ func CheckFree(name string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Stat(filepath.Dir(filepath.Clean(name))); err != nil {
-			return fmt.Errorf("%s: the directory that it is to lie in is not there: create it", name)
+			return fmt.Errorf("%s: the parent directory does not exist: create it", name)
 		}
 		return nil
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return fmt.Errorf("%s is a file: name a directory that is empty or not there yet", name)
+		return fmt.Errorf("%s is a file: name an empty directory, or one that does not exist", name)
 	}
 	if here, err := os.Stat("."); err == nil && os.SameFile(here, info) {
 		return fmt.Errorf("%s is the current directory, which cannot be replaced: name one in it", name)
 	}
 	entries, err := os.ReadDir(name)
 	if err == nil && len(entries) > 0 {
-		err = fmt.Errorf("%s is not empty: name a directory that is empty or not there yet", name)
+		err = fmt.Errorf("%s is not empty: name an empty directory, or one that does not exist", name)
 	}
 	return err
 }

@@ -58,7 +58,7 @@ func parseReference(argument string) (r Reference, err error) {
 	name, image, inArchive := cut(argument)
 	switch {
 	case inArchive && strings.Contains(name, "://"):
-		return r, errors.New("// stands between an archive and what is in it: write REGISTRY/REPOSITORY:TAG for a registry")
+		return r, errors.New("// separates an archive from the artifact in it: write REGISTRY/REPOSITORY:TAG for a registry")
 	case inArchive && name == "":
 		return r, errors.New("write ARCHIVE//REPOSITORY:TAG, or REGISTRY/REPOSITORY:TAG")
 	case inArchive:

@@ -202,7 +202,7 @@ func TestCredentialsOfRender(t *testing.T) {
 		"of the user":          {"", []string{"--registry-config", file}, 0, left},
 		"of the user, too":     {pullSecret("{}"), []string{"--registry-config", file}, 0, "holds no credentials"},
 		"of nobody":            {"", nil, 1, "docker login " + server.Host},
-		"wrong in the Context": {pullSecret(dockerConfig(server.Host, "wrong-w0rd")), []string{"--registry-config", file}, 1, "the registry wants other credentials"},
+		"wrong in the Context": {pullSecret(dockerConfig(server.Host, "wrong-w0rd")), []string{"--registry-config", file}, 1, "the registry rejects the credentials"},
 		"broken":               {pullSecret("{{"), nil, 1, "Context default: registryPullSecrets[0]: the Secret puller, key .dockerconfigjson: "},
 		"no such file":         {"", []string{"--registry-config", "none.json"}, 1, "--registry-config: open none.json"},
 	} {
@@ -312,7 +312,7 @@ func TestBlueprintsFromOutside(t *testing.T) {
 		"no such tag": {map[string]string{"inst.yaml": oneOf("{oci: {reference: " + server.URL + "/team/shop:2.0.0}}")}, 1, "spec.blueprint.oci: "},
 		"git":         {map[string]string{"inst.yaml": oneOf(inGit(gitserver.Main)), "git.yaml": login}, 0, "name: committed"},
 		"no revision": {map[string]string{"inst.yaml": oneOf(inGit("v9")), "git.yaml": login}, 1, `spec.blueprint.git: revision "v9" is neither a branch nor a tag`},
-		"no Secret":   {map[string]string{"inst.yaml": oneOf(inGit(gitserver.Main))}, 1, "spec.blueprint.git: secretRef: there is no Secret default/git"},
+		"no Secret":   {map[string]string{"inst.yaml": oneOf(inGit(gitserver.Main))}, 1, "spec.blueprint.git: secretRef: Secret default/git does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := renderIn(t, test.files)
@@ -366,11 +366,11 @@ func TestErrorsFromOutsideSayWhatToDo(t *testing.T) {
 			want: "spec.blueprint.ref.resourceName: ",
 		},
 		"no content":    {fault: registry.On("/blobs/", registry.Status(http.StatusNotFound)), want: "spec.componentDescriptor: "},
-		"no such file":  {context: contextAt("{type: CommonTransportFormat, filePath: none.tgz}"), want: "repository context: filePath: open the archive: none.tgz: the file is not there"},
+		"no such file":  {context: contextAt("{type: CommonTransportFormat, filePath: none.tgz}"), want: "repository context: filePath: open the archive: none.tgz: the file does not exist"},
 		"a way out":     {context: contextAt("{type: CommonTransportFormat, filePath: ../x.tgz}"), want: "filePath: must lie in the directory"},
-		"no archive":    {args: []string{"--components", "notes.txt"}, want: "--components notes.txt: open the archive: notes.txt: it is neither a directory nor a tar archive"},
+		"no archive":    {args: []string{"--components", "notes.txt"}, want: "--components notes.txt: open the archive: notes.txt: neither a directory nor a tar archive"},
 		"no directory":  {args: []string{"--components", "none"}, want: "--components none: open none"},
-		"no TLS":        {context: contextAt(inRegistry(server.Host)), want: "it does not speak TLS: begin its address with http:// if that is intended"},
+		"no TLS":        {context: contextAt(inRegistry(server.Host)), want: "it does not support TLS: if that is intended, start its address with http://"},
 		"another error": {fault: registry.Status(http.StatusBadGateway), want: "the registry fails (status 502)"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/artifact"
 	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/display"
 	"espalier.dev/internal/cli/registry"
 	"espalier.dev/internal/offline"
 )
@@ -32,7 +33,7 @@ type options struct {
 	standard    string
 	blueprints  []string
 	exports     string
-	format      string
+	format      *display.FormatFlag
 	showSecrets bool
 	charts      bool
 	inspectors  map[lsv1alpha1.DeployItemType]offline.Inspector
@@ -92,22 +93,19 @@ exports that are not known (all others are printed), 1 for any other error.`,
 			if len(args) == 1 {
 				opts.name = args[0]
 			}
+			if len(opts.files) == 0 {
+				return cli.Misused(cmd, errors.New("there is nothing to render: name files with -f"))
+			}
 			return run(cmd.Context(), opts)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&opts.files, "filename", "f", nil, "file or directory with manifests, or - for standard input; can be repeated")
+	cli.AddFilenames(cmd, &opts.files, "file or directory with manifests")
 	flags.StringVarP(&opts.namespace, "namespace", "n", "default", "namespace of manifests that name none")
 	flags.BoolVarP(&opts.recursive, "recursive", "r", false, "render nested installations too")
 	flags.StringVar(&opts.components, "components", "", "directory with component descriptors, or archive in the common transport format")
-	flags.StringArrayVar(
-		&opts.blueprints,
-		"blueprint",
-		nil,
-		"directory of a blueprint, as [COMPONENT[:VERSION]//]RESOURCE=DIR; may be repeated",
-	)
+	flags.StringArrayVar(&opts.blueprints, "blueprint", nil, "directory of a blueprint, as [COMPONENT[:VERSION]//]RESOURCE=DIR; may be repeated")
 	flags.StringVar(&opts.exports, "exports", "", "file with the exports of installations")
-	flags.StringVarP(&opts.format, "output", "o", offline.FormatYAML, "output format: yaml or json")
 	flags.BoolVar(&opts.charts, "charts", false, "print the objects of charts that are in the configurations of deploy items")
 	flags.BoolVar(&opts.showSecrets, "show-secrets", false, "print values of Secrets, kubeconfigs and states instead of masking them")
 	flags.StringVar(
@@ -116,13 +114,15 @@ exports that are not known (all others are printed), 1 for any other error.`,
 		"",
 		"repository for components for which neither the manifests nor their Contexts name one, as the flag of the controllers (default: none)",
 	)
+	opts.format = display.AddFormatFlag(cmd, display.FormatYAML, display.FormatJSON, display.FormatName)
 	opts.access = registry.AddFlags(env, flags)
 	return cmd
 }
 
 func run(ctx context.Context, opts options) error {
-	if opts.format != offline.FormatYAML && opts.format != offline.FormatJSON {
-		return fmt.Errorf("unknown output format %q: --output takes yaml or json", opts.format)
+	format, err := opts.format.Get()
+	if err != nil {
+		return err
 	}
 	result, err := render(ctx, opts)
 	if err != nil {
@@ -136,7 +136,7 @@ func run(ctx context.Context, opts options) error {
 	if err != nil {
 		return err
 	}
-	if err := offline.Write(opts.env.Out, opts.format, manifests); err != nil {
+	if err := display.To(opts.env, opts.env.Out).Manifests(manifests, format); err != nil {
 		return err
 	}
 	if len(result.Waiting) == 0 {
@@ -147,14 +147,11 @@ func run(ctx context.Context, opts options) error {
 	}
 	return &cli.CodedError{
 		Code: ExitWaiting,
-		Err:  errors.New("not everything could be rendered: say with --exports what the installations above export"),
+		Err:  errors.New("not everything could be rendered: set with --exports what the installations above export"),
 	}
 }
 
 func render(ctx context.Context, opts options) (*offline.Result, error) {
-	if len(opts.files) == 0 {
-		return nil, errors.New("there is nothing to render: name files with -f\nSee 'espalier render --help'")
-	}
 	manifests := offline.NewManifests(opts.namespace)
 	if err := manifests.ReadPaths(opts.files, opts.env.In); err != nil {
 		return nil, err

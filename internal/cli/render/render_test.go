@@ -182,6 +182,7 @@ func TestRefusals(t *testing.T) {
 		"a missing file":    {"", []string{"-f", "nowhere.yaml"}, "nowhere.yaml"},
 		"an empty folder":   {"", []string{"-f", "."}, "has no files that end with .yaml"},
 		"an unknown format": {greeter, []string{"-f", "-", "-o", "xml"}, `unknown output format "xml"`},
+		"a bad template":    {greeter, []string{"-f", "-", "-o", "jsonpath={.items[}"}, "--output jsonpath: line 1, column 1: unterminated array"},
 		"no installation":   {word, []string{"-f", "-"}, "there is no Installation among the manifests"},
 		"another name": {
 			parent,
@@ -255,6 +256,16 @@ func TestJSON(t *testing.T) {
 	var kinds []string
 	for _, item := range list.Items {
 		kinds = append(kinds, item.Kind)
+	}
+	for format, want := range map[string]string{
+		"name": "dataobject.landscaper.gardener.cloud/",
+		"go-template={{range .items}}{{.kind}} {{end}}":        "DataObject DataObject Execution ",
+		"jsonpath={.items[*].spec.deployItems[*].config.text}": "bonjour",
+	} {
+		got := execute(t, nil, greeter+"---\n"+word+"---\n"+login, "-f", "-", "-o", format)
+		if got.code != 0 || !strings.Contains(got.stdout, want) || strings.Contains(got.stdout, "swordfish") {
+			t.Errorf("-o %s: %+v", format, got)
+		}
 	}
 	if list.Kind != "List" || strings.Join(kinds, " ") != "DataObject DataObject Execution" {
 		t.Errorf("a %s of %v", list.Kind, kinds)

@@ -4,6 +4,7 @@
 package request
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -22,6 +23,10 @@ type Command struct {
 	Verb func() []string
 	// Check rejects an installation before any request is sent; it may be nil.
 	Check func(*Requester, *lsv1alpha1.Installation) error
+	// Before is called with all installations, before the first is asked; it may be nil.
+	Before func(context.Context, *Requester, []*lsv1alpha1.Installation) error
+	// After may say more about the error with which the command ends; it may be nil.
+	After func(context.Context, *Requester, error) error
 	// Ask asks one installation.
 	Ask func(context.Context, *Requester, *lsv1alpha1.Installation) (follow.Started, error)
 }
@@ -43,16 +48,42 @@ func (c Command) Complete(env cli.Environment, cmd *cobra.Command) *cobra.Comman
 			return err
 		}
 		requester.Waits = flags.Waits()
-		started, err := c.askAll(cmd.Context(), requester, names)
+		roots, err := c.prepare(cmd.Context(), requester, names)
 		if err != nil {
 			return err
 		}
-		return flags.Done(cmd.Context(), requester.Namespace, started)
+		var started []follow.Started
+		err = env.Interruptible(cmd.Context(), func(ctx context.Context) (err error) {
+			started, err = c.askAll(ctx, requester, roots)
+			return err
+		})
+		if err != nil {
+			return cmp.Or(flags.Abandon(requester.Namespace, started), err)
+		}
+		err = flags.Done(cmd.Context(), requester.Namespace, started)
+		if err != nil && c.After != nil {
+			return c.After(cmd.Context(), requester, err)
+		}
+		return err
 	}
 	return cmd
 }
 
-func (c Command) askAll(ctx context.Context, requester *Requester, names []string) ([]follow.Started, error) {
+// One does with one installation what the command does, and returns what that says about it.
+func (c Command) One(ctx context.Context, requester *Requester, name string) (string, error) {
+	roots, err := c.prepare(ctx, requester, []string{name})
+	if err != nil {
+		return "", err
+	}
+	started, err := c.askAll(ctx, requester, roots)
+	if err != nil {
+		return "", err
+	}
+	return "installation " + name + " " + started[0].Said, nil
+}
+
+// prepare reads all installations, and rejects them all if it rejects one.
+func (c Command) prepare(ctx context.Context, requester *Requester, names []string) ([]*lsv1alpha1.Installation, error) {
 	roots, err := requester.Roots(ctx, names, c.Verb()...)
 	if err != nil {
 		return nil, err
@@ -65,11 +96,21 @@ func (c Command) askAll(ctx context.Context, requester *Requester, names []strin
 			return nil, err
 		}
 	}
+	if c.Before != nil {
+		if err := c.Before(ctx, requester, roots); err != nil {
+			return nil, err
+		}
+	}
+	return roots, nil
+}
+
+// askAll asks one installation after the other. It also returns what was started before an error.
+func (c Command) askAll(ctx context.Context, requester *Requester, roots []*lsv1alpha1.Installation) ([]follow.Started, error) {
 	var started []follow.Started
 	for _, root := range roots {
 		one, err := c.Ask(ctx, requester, root)
 		if err != nil {
-			return nil, err
+			return started, err
 		}
 		started = append(started, one)
 	}

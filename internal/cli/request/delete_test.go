@@ -4,9 +4,11 @@
 package request_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -14,6 +16,7 @@ import (
 	"espalier.dev/internal/cli/request"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/clitest"
+	"espalier.dev/internal/testkit/traffic"
 )
 
 // storeRoot creates an installation that a finalizer keeps.
@@ -59,7 +62,7 @@ func TestDelete(t *testing.T) {
 		t.Errorf("%+v", object.ObjectMeta)
 	}
 	got = clitest.Run(t, server, root.Namespace, deletion("shop", "--without-uninstall"))
-	if got.Code != cli.ExitOK || got.Stdout != "installation shop was being deleted already\n" {
+	if got.Code != cli.ExitOK || got.Stdout != "installation shop is already being deleted\n" {
 		t.Errorf("%+v", got)
 	}
 	if currentRoot(t, server, root).Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] != "true" {
@@ -107,7 +110,7 @@ func TestDeleteAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	command := clitest.Start(t, server, root.Namespace, deletion("shop", "--wait"))
-	command.Until(t, "Installation/shop could not be deleted before, and is tried again")
+	command.Until(t, "Installation/shop has a failed deletion; retrying")
 	clitest.Controller{Server: server}.Grant(t, root, "next")
 	release(t, server, root)
 	if got := command.Wait(t); got.Code != cli.ExitOK || got.Stdout != "installation shop has been deleted\n" {
@@ -122,7 +125,7 @@ func TestJOB46_GiveUpWhatCouldNotBeDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	command := clitest.Start(t, server, root.Namespace, deletion("shop", "--wait", "--without-uninstall"))
-	command.Until(t, "Installation/shop could not be deleted before, and is let go")
+	command.Until(t, "Installation/shop has a failed deletion; now deleted without uninstalling")
 	if marked := currentRoot(t, server, root); marked.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] != "true" ||
 		marked.Annotations[lsv1alpha1.OperationAnnotation] != "" {
 		t.Errorf("annotations %v", marked.Annotations)
@@ -145,9 +148,14 @@ func TestRefusedDeletions(t *testing.T) {
 		code int
 		want string
 	}{
-		"nested":    {[]string{"shop-web", "--without-uninstall"}, cli.ExitError, "next:  espalier delete shop --without-uninstall"},
-		"absent":    {[]string{"nope"}, cli.ExitNotFound, "it does not exist"},
-		"forbidden": {[]string{"shop", "--as=nobody"}, cli.ExitNotFound, "forbidden"},
+		"force that does not wait": {[]string{"shop", "--force", "-y", "--wait=false"}, cli.ExitError, "--force always waits: omit --wait=false"},
+		"force that uninstalls": {
+			[]string{"shop", "--force", "-y", "--without-uninstall=false"}, cli.ExitError, "--force uninstalls nothing: omit --without-uninstall=false",
+		},
+		"confirmed for nothing": {[]string{"shop", "-y"}, cli.ExitError, "--yes only goes with --force"},
+		"nested":                {[]string{"shop-web", "--without-uninstall"}, cli.ExitError, "next:  espalier delete shop --without-uninstall"},
+		"absent":                {[]string{"nope"}, cli.ExitNotFound, "it does not exist"},
+		"forbidden":             {[]string{"shop", "--as=nobody"}, cli.ExitNotFound, "forbidden"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := clitest.Run(t, server, namespace, deletion(test.args...))
@@ -155,5 +163,72 @@ func TestRefusedDeletions(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 		})
+	}
+}
+
+// What was started before an error is reported. Nobody waits for it, but the user learns how.
+func TestPartlyRefusedRequests(t *testing.T) {
+	const patch, hint = http.MethodPatch, "Not waiting, because of the error below. To wait:\n  espalier wait shop --for="
+	for name, test := range map[string]struct {
+		command      command
+		method       string
+		args         []string
+		stdout, hint string
+	}{
+		"delete":            {request.NewDelete, http.MethodDelete, nil, "installation shop is being deleted\n", ""},
+		"delete and wait":   {request.NewDelete, http.MethodDelete, []string{"--wait"}, "installation shop is being deleted\n", hint + "deleted"},
+		"delete by force":   {request.NewDelete, http.MethodDelete, []string{"--force", "-y"}, "installation shop is being deleted\n", hint + "deleted"},
+		"reconcile":         {request.NewReconcile, patch, []string{"-o", "json"}, `"name": "shop"`, ""},
+		"reconcile by name": {request.NewReconcile, patch, []string{"-o", "name", "--wait"}, "installation.landscaper.gardener.cloud/shop\n", hint + "succeeded"},
+		"interrupt":         {request.NewInterrupt, patch, nil, "installation shop is interrupted\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := testkit.Server(t)
+			namespace := server.Namespace(t)
+			for _, name := range []string{"shop", "blog"} {
+				root := testkit.Installation(namespace, name).Finalizer(lsv1alpha1.Finalizer).Build()
+				root.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseProgressing)
+				clitest.Store(t, server, root)
+			}
+			front := newFront(t, server, test.method, "/installations/blog", func(request *http.Request) *http.Response {
+				return traffic.Refusal(request, http.StatusForbidden, metav1.StatusReasonForbidden)
+			})
+			args := append([]string{"shop", "blog", "--kubeconfig=" + front}, test.args...)
+			got := clitest.Run(t, server, namespace, clitest.Call{Command: test.command, Args: args})
+			if got.Code != cli.ExitNotFound || !strings.Contains(got.Stdout, test.stdout) || strings.Contains(got.Stdout, "blog") {
+				t.Errorf("%+v", got)
+			}
+			if !strings.Contains(got.Stderr, "installation blog: no") || !strings.Contains(got.Stderr, test.hint) ||
+				strings.Contains(got.Stderr, "Not waiting") != (test.hint != "") {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+// The marks of a deletion that Ctrl-C ends would apply to the next one.
+func TestAnInterruptedDeletionTakesItsMarksBack(t *testing.T) {
+	server, root := storeRoot(t, lsv1alpha1.PhaseSucceeded)
+	started := make(chan *clitest.Running, 1)
+	deletions := 0
+	front := clitest.Front(t, server, func(request *http.Request) *http.Response {
+		if request.Method != http.MethodDelete {
+			return nil
+		}
+		if deletions++; deletions == 1 { // A dry run comes first.
+			return nil
+		}
+		(<-started).Interrupt()
+		clitest.AwaitAbandoned(request)
+		return traffic.Refusal(request, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
+	})
+	running := clitest.Start(t, server, root.Namespace, deletion("shop", "--without-uninstall", "--kubeconfig="+front))
+	started <- running
+	got := running.Wait(t)
+	if got.Code != cli.ExitDetached || got.Stdout != "" || !strings.Contains(got.Stderr, "error: cannot delete installation shop: interrupted\n") {
+		t.Errorf("%+v", got)
+	}
+	if object := currentRoot(t, server, root); !object.DeletionTimestamp.IsZero() || len(object.Annotations) > 0 {
+		t.Errorf("%+v", object.ObjectMeta)
 	}
 }

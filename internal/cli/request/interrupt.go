@@ -14,13 +14,18 @@ import (
 	"espalier.dev/internal/installation"
 )
 
-// NewInterrupt returns the command "espalier interrupt".
-func NewInterrupt(env cli.Environment) *cobra.Command {
+// Interrupt is what the command "espalier interrupt" does.
+func Interrupt() Command {
 	return Command{
 		Until: "the job has ended",
 		Verb:  func() []string { return []string{"interrupt"} },
 		Ask:   interrupt,
-	}.Complete(env, &cobra.Command{
+	}
+}
+
+// NewInterrupt returns the command "espalier interrupt".
+func NewInterrupt(env cli.Environment) *cobra.Command {
+	return Interrupt().Complete(env, &cobra.Command{
 		Use:   "interrupt NAME...",
 		Short: "End running jobs as failed",
 		Long: `End the running job of installations: unfinished deploy items fail, and the tree ends
@@ -45,7 +50,7 @@ func interrupt(ctx context.Context, requester *Requester, root *lsv1alpha1.Insta
 		return started, err
 	}
 	if dropped {
-		requester.Access.Tell("warning: another job of installation %s was asked for, and that request is gone; to ask again: %s",
+		requester.Access.Tell("warning: the request for another job of installation %s was dropped; to request it again: %s",
 			root.Name, requester.Access.Suggest(requester.Namespace, "reconcile", root.Name))
 	}
 	started.Said = "is interrupted"

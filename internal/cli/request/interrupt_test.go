@@ -68,7 +68,7 @@ func TestInterruptReplacesARequest(t *testing.T) {
 	busy.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseProgressing)
 	clitest.Store(t, server, busy)
 	got := clitest.Run(t, server, namespace, clitest.Call{Command: request.NewInterrupt, Args: []string{"busy"}})
-	if got.Code != cli.ExitOK || !strings.Contains(got.Stderr, "that request is gone; to ask again: espalier reconcile busy") {
+	if got.Code != cli.ExitOK || !strings.Contains(got.Stderr, "was dropped; to request it again: espalier reconcile busy") {
 		t.Errorf("%+v", got)
 	}
 	if operation(t, server, namespace, "busy") != "interrupt" {

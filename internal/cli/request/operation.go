@@ -51,7 +51,7 @@ func (r *Requester) read(ctx context.Context, name string) (*lsv1alpha1.Installa
 func (r *Requester) explain(err error) error {
 	var refused *steer.Error
 	if errors.As(err, &refused) {
-		return r.Access.Explain(refused.Err, refused.Attempted, r.Namespace)
+		return r.explainRefused(refused)
 	}
 	var notTaken *steer.NotTaken
 	if errors.As(err, &notTaken) {
@@ -59,6 +59,15 @@ func (r *Requester) explain(err error) error {
 			Code: cli.ExitError, What: notTaken.Error(), Where: r.Access.Where(r.Namespace), Cause: notTaken,
 			Next: []string{r.Access.Suggest(r.Namespace, "get", notTaken.Installation, "-o", "yaml")},
 		}
+	}
+	return err
+}
+
+func (r *Requester) explainRefused(refused *steer.Error) error {
+	err := r.Access.Explain(refused.Err, refused.Attempted, r.Namespace)
+	var problem *cli.Problem
+	if refused.Kept != "" && errors.As(err, &problem) {
+		problem.What += "; " + refused.Kept
 	}
 	return err
 }

@@ -61,7 +61,7 @@ func TestReconcileOnlyAsks(t *testing.T) {
 		t.Errorf("annotations are %v", asked.Annotations)
 	}
 	got = s.start(t, "-o", "json").Wait(t)
-	if got.Code != cli.ExitOK || !strings.Contains(got.Stdout, `"verdict": "has already been asked to run a job"`) {
+	if got.Code != cli.ExitOK || !strings.Contains(got.Stdout, `"verdict": "already has a requested job"`) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -190,7 +190,7 @@ func TestReconcileWaitEndsWithTheInstallation(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := command.Wait(t)
-	if got.Code != cli.ExitNotFound || !strings.Contains(got.Stderr, "was deleted while its job was waited for") {
+	if got.Code != cli.ExitNotFound || !strings.Contains(got.Stderr, "was deleted before its job finished") {
 		t.Errorf("exit code %d:\n%s", got.Code, got.Stderr)
 	}
 }
@@ -201,7 +201,7 @@ func TestReconcileDetaches(t *testing.T) {
 	command.Until(t, "Installation/shop Requested")
 	command.Interrupt()
 	got := command.Wait(t)
-	want := "Detached; what was started goes on. To follow it again:\n  espalier wait shop --for=succeeded -n <namespace> --kubeconfig=<kubeconfig>\n"
+	want := "Detached; the work continues. To follow it again:\n  espalier wait shop --for=succeeded -n <namespace> --kubeconfig=<kubeconfig>\n"
 	if got.Code != cli.ExitDetached || !strings.HasSuffix(got.Stderr, want) || got.Stdout != "" {
 		t.Errorf("exit code %d, stdout %q, stderr:\n%s", got.Code, got.Stdout, got.Stderr)
 	}
@@ -234,7 +234,7 @@ func TestRefusedReconciliations(t *testing.T) {
 	deep := clitest.Nested(nested, "cache").Build()
 	deleted := testkit.Installation(s.namespace, "deleted").Finalizer(lsv1alpha1.Finalizer).Build()
 	deleted.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseDeleting)
-	clitest.Store(t, s.server, nested, deep, deleted, testkit.Installation(s.namespace, "flowing").Continuous().Build())
+	clitest.Store(t, s.server, nested, deep, deleted)
 	if err := s.server.Client().Delete(t.Context(), deleted); err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +247,6 @@ func TestRefusedReconciliations(t *testing.T) {
 		"absent":       {[]string{"nope"}, cli.ExitNotFound, []string{"cannot read installation nope: it does not exist"}},
 		"forbidden":    {[]string{"shop", "--as=nobody"}, cli.ExitNotFound, []string{"forbidden"}},
 		"deleted":      {[]string{"deleted"}, cli.ExitError, []string{"is being deleted", "espalier wait deleted --for=deleted"}},
-		"continuous":   {[]string{"flowing", "--wait"}, cli.ExitError, []string{"follows the continuous flow", "--for=condition=Ready"}},
 		"no name":      {nil, cli.ExitError, []string{"requires at least 1 arg"}},
 		"bad timeout":  {[]string{"shop", "--timeout=-1s"}, cli.ExitError, []string{"--timeout is negative"}},
 		"bad format":   {[]string{"shop", "-o", "table"}, cli.ExitError, []string{"--output takes text, name, json, yaml"}},
@@ -283,7 +282,7 @@ func TestReconcileWaitsForAnInterruptToBeTaken(t *testing.T) {
 	}
 	annotate(`{"metadata":{"annotations":{"landscaper.gardener.cloud/operation":"interrupt"}}}`)
 	command := s.start(t)
-	command.Until(t, `Waiting until the controllers have taken the operation "interrupt" of installation shop`)
+	command.Until(t, `Waiting for the controllers to accept operation "interrupt" of installation shop`)
 	annotate(`{"metadata":{"annotations":{"landscaper.gardener.cloud/operation":null}}}`)
 	if got := command.Wait(t); got.Code != cli.ExitOK {
 		t.Errorf("%+v", got)

@@ -6,6 +6,7 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -55,6 +56,9 @@ func (r *Requester) Roots(ctx context.Context, arguments []string, verb ...strin
 // maxDepth ends the search for a root among labels that lead in a circle.
 const maxDepth = 100
 
+// phrases are what commands do whose names are no verbs.
+var phrases = map[string]string{"history": "show the history of", "rollback": "roll back"}
+
 // nested is the error for an installation that is no root.
 func (r *Requester) nested(ctx context.Context, installation *lsv1alpha1.Installation, verb []string) error {
 	problem := &cli.Problem{
@@ -63,7 +67,7 @@ func (r *Requester) nested(ctx context.Context, installation *lsv1alpha1.Install
 		What: fmt.Sprintf(
 			"installation %s is nested in another one, and jobs run through whole trees: cannot %s it alone",
 			installation.Name,
-			verb[0],
+			cmp.Or(phrases[verb[0]], verb[0]),
 		),
 	}
 	root := installation.DeepCopy()

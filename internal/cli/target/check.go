@@ -43,7 +43,7 @@ from this machine; the controllers may reach clusters that you do not. It change
 and prints no credential. A Target with oidcConfig needs a service account token in another
 cluster, which the command only sends with --send-tokens.
 
-Exit code 3 means that a cluster did not answer, 4 that somebody must change a Target, 5
+Exit code 3 means that a cluster did not answer, 4 that a user must change a Target, 5
 that a Target does not exist or that you may not read it or what it refers to. Warnings,
 such as a certificate that expires soon, leave it at 0.
 
@@ -58,7 +58,7 @@ such as a certificate that expires soon, leave it at 0.
 	flags.BoolVar(&opts.subject.SendTokens, "send-tokens", false, "send tokens of service accounts to the clusters of Targets with oidcConfig")
 	flags.DurationVar(&opts.subject.TargetTimeout, "timeout", 10*time.Second, "how long the cluster of one Target may take to answer")
 	check.AddSystemFlags(cmd, &opts.subject)
-	opts.format = display.AddFormatFlag(cmd, display.FormatTable, display.FormatJSON, display.FormatYAML)
+	opts.format = display.AddFormatFlag(cmd, display.FormatTable, display.FormatJSON, display.FormatYAML, display.FormatName)
 	opts.access = connect.AddFlags(cmd, env)
 	opts.access.AddAllNamespaces()
 	cmd.ValidArgsFunction = opts.access.CompleteTargets
@@ -147,8 +147,11 @@ func (o *checkOptions) readOne(ctx context.Context, subject check.Subject, name 
 
 func (o *checkOptions) print(r *report, format display.Format) error {
 	printer := display.To(o.env, o.env.Out)
-	if format != display.FormatTable {
+	switch {
+	case format.IsData():
 		return printer.Data(r, format)
+	case format == display.FormatName:
+		return printer.Lines(r.names()...)
 	}
 	if len(r.Targets) == 0 {
 		o.access.Tell("No Targets that lead to clusters found.")

@@ -112,8 +112,11 @@ func (o *createOptions) check(name string) error {
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
 		return fmt.Errorf("%q cannot be the name of a Target: %s", name, strings.Join(problems, "; "))
 	}
-	if o.self == (o.kubeconfig != "") {
-		return errors.New("say which cluster is meant: --from-kubeconfig FILE, or --self for the one that holds the Target")
+	switch {
+	case o.self && o.kubeconfig != "":
+		return errors.New("--self and --from-kubeconfig exclude each other: keep one")
+	case !o.self && o.kubeconfig == "":
+		return errors.New("the target cluster is missing: set --from-kubeconfig FILE, or --self for the cluster that holds the Target")
 	}
 	check := o.checkKubeconfig
 	if o.self {
@@ -128,7 +131,7 @@ func (o *createOptions) check(name string) error {
 func (o *createOptions) checkSelf() error {
 	switch {
 	case o.account == "":
-		return errors.New("--self needs --service-account: deployers act with the rights of that account")
+		return errors.New("--self needs --service-account: deployers act with the rights of that service account")
 	case o.context != "" || o.secret != "" || o.inline:
 		return errors.New("--from-context, --secret and --inline go with --from-kubeconfig; --self needs no credential")
 	}
@@ -140,7 +143,7 @@ func (o *createOptions) checkKubeconfig() error {
 	case o.account != "":
 		return errors.New("--service-account goes with --self; a kubeconfig has its own user")
 	case o.inline && o.secret != "":
-		return errors.New("--inline and --secret exclude each other: keep the one that is meant")
+		return errors.New("--inline and --secret exclude each other: keep one")
 	}
 	return nil
 }
@@ -154,7 +157,7 @@ func (o *createOptions) fillSelf(made *lsv1alpha1.Target) error {
 // fillKubeconfig lets a Target lead to the cluster of the kubeconfig. What it returns is created in that order: a Target that exists finds
 // its Secret.
 func (o *createOptions) fillKubeconfig(made *lsv1alpha1.Target) ([]client.Object, error) {
-	text, err := o.readKubeconfig(made.Name)
+	text, err := o.readKubeconfig(made)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +182,7 @@ func (o *createOptions) fillKubeconfig(made *lsv1alpha1.Target) ([]client.Object
 }
 
 // readKubeconfig returns the part of the user's kubeconfig that the Target needs.
-func (o *createOptions) readKubeconfig(name string) (string, error) {
+func (o *createOptions) readKubeconfig(made *lsv1alpha1.Target) (string, error) {
 	var raw []byte
 	var err error
 	if o.kubeconfig == "-" {
@@ -201,7 +204,7 @@ func (o *createOptions) readKubeconfig(name string) (string, error) {
 	if err != nil {
 		return "", &cli.Problem{
 			Code: cli.ExitError, What: "cannot create a Target from this kubeconfig: " + err.Error(), Where: o.file(), Cause: err,
-			Next: given.advice(o.access.Suggest("", "target", "create", name, "--from-kubeconfig", "-")),
+			Next: given.advice(o.access.Suggest(made.Namespace, "target", "create", made.Name, "--from-kubeconfig", "-")),
 		}
 	}
 	return text, nil

@@ -154,3 +154,12 @@ func (r *report) advice() []string {
 	}
 	return lines
 }
+
+// names are those of the Targets in the form that kubectl takes.
+func (r *report) names() []string {
+	var names []string
+	for _, t := range r.Targets {
+		names = append(names, display.ResourceName("Target", t.Name))
+	}
+	return names
+}

@@ -84,10 +84,10 @@ func lookOf(node *objecttree.Node) string {
 	case objecttree.Succeeded:
 		return "done"
 	case objecttree.Failed:
-		switch phase {
-		case lsv1alpha1.PhaseDeleteFailed:
+		switch {
+		case node.DeletionFailed(), phase == lsv1alpha1.PhaseDeleteFailed:
 			return "going-failed"
-		case lsv1alpha1.PhaseAborted:
+		case phase == lsv1alpha1.PhaseAborted:
 			return "stopped"
 		}
 		return "failed"

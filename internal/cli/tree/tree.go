@@ -106,22 +106,21 @@ func (o options) print(tops []*objecttree.Node, format display.Format) error {
 		}
 	}
 	printer := display.To(o.env, o.env.Out)
-	switch format {
-	case display.FormatJSON, display.FormatYAML:
+	switch {
+	case format.IsData():
 		trees := report{Trees: []*objecttree.View{}}
 		for _, top := range wanted {
 			trees.Trees = append(trees.Trees, top.DeepView(o.wants, o.objects))
 		}
 		return printer.Data(trees, format)
-	case display.FormatName:
+	case format == display.FormatName:
 		return printer.Names(o.flatten(wanted))
+	case format.IsGraph():
+		return printer.Graph(o.graphOf(wanted), format)
 	}
 	if len(wanted) == 0 {
 		_, err := fmt.Fprintln(o.env.ErrOut, o.nothing())
 		return err
-	}
-	if format.IsGraph() {
-		return printer.Graph(o.graphOf(wanted), format)
 	}
 	shown := display.TreeOptions{
 		Wanted:     o.wants,
@@ -148,7 +147,7 @@ func (o options) wants(node *objecttree.Node) bool {
 		return true
 	}
 	found := false
-	node.Walk(func(below *objecttree.Node) { found = found || below.InTrouble() })
+	node.Walk(func(below *objecttree.Node) { found = found || below.HasError() })
 	return found
 }
 

@@ -65,6 +65,14 @@ func TestNothingToShow(t *testing.T) {
 	if got.Code != cli.ExitOK || got.Stdout != "" || got.Stderr != "There are no installations.\n" {
 		t.Errorf("%+v", got)
 	}
+	for format, want := range map[string]string{
+		"svg": "<title id=\"title\">0 installations</title>", "mermaid": "flowchart ", "dot": `digraph "0 installations" {`,
+	} {
+		got := clitest.Run(t, server, namespace, clitest.Call{Command: tree.New, Args: []string{"-o", format}})
+		if got.Code != cli.ExitOK || !strings.Contains(got.Stdout, want) || got.Stderr != "" {
+			t.Errorf("-o %s: %+v", format, got)
+		}
+	}
 	clitest.Shop(t, server, namespace)
 	got = clitest.Run(t, server, namespace, clitest.Call{Command: tree.New, Args: []string{"--failed"}})
 	if got.Code != cli.ExitOK || got.Stdout != "" || got.Stderr != "Nothing has failed.\n" {

@@ -26,9 +26,9 @@ func (o *oidcFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&o.options.Issuer, "oidc-issuer", "", "address of the OpenID Connect provider to log in with, as in its tokens (default: tokens only)")
 	flags.StringVar(&o.options.ClientID, "oidc-client-id", "", "name of the web UI at the provider, and audience of its tokens")
 	flags.StringVar(&o.secretFile, "oidc-client-secret-file", "", "file with the secret of the client (default: a public client)")
-	flags.StringSliceVar(&o.options.Scopes, "oidc-scopes", oidc.DefaultScopes(), "what to ask the provider for")
-	flags.StringVar(&o.caFile, "oidc-ca-file", "", "file with the authority that vouches for the provider (default: those of the system)")
-	flags.StringVar(&o.options.Name, "oidc-name", "", "what the login page calls the provider")
+	flags.StringSliceVar(&o.options.Scopes, "oidc-scopes", oidc.DefaultScopes(), "scopes to request from the provider")
+	flags.StringVar(&o.caFile, "oidc-ca-file", "", "file with the CA certificates for the provider (default: those of the system)")
+	flags.StringVar(&o.options.Name, "oidc-name", "", "name of the provider on the login page")
 }
 
 // chosen reads the files, checks everything, and returns nil if there is no provider.

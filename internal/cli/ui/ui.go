@@ -14,8 +14,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -78,7 +76,7 @@ while the command runs. It listens on loopback only. Ctrl-C stops it.
 }
 
 func (o *options) run(ctx context.Context) error {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := o.env.UntilInterrupted(ctx)
 	defer stop()
 	standard, err := artifact.ParseDefault(o.standard)
 	if err != nil {
@@ -105,7 +103,7 @@ func (o *options) run(ctx context.Context) error {
 	}
 	if web.IsLoopback(listener.Addr().String()) {
 		fmt.Fprintln(o.env.Out, server.NewAddress(listener.Addr()))
-		o.access.Tell("Open this address in a browser; it is good once. Ctrl-C stops the web UI.")
+		o.access.Tell("Open this address in a browser; it works once. Ctrl-C stops the web UI.")
 	}
 	return server.Serve(ctx, listener)
 }
@@ -188,10 +186,10 @@ Browsers keep the session only over HTTPS: set a certificate, or use a proxy tha
 }
 
 func (o *serveOptions) run(ctx context.Context) error {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := o.env.UntilInterrupted(ctx)
 	defer stop()
 	if len(o.hosts) == 0 {
-		return errors.New("--host is missing: say under which name browsers reach the server, for requests under other names are refused")
+		return errors.New("--host is missing: set the host name that browsers use; requests for other hosts are rejected")
 	}
 	key, err := o.key()
 	if err != nil {
@@ -234,7 +232,7 @@ func (o *serveOptions) key() ([]byte, error) {
 		return nil, fmt.Errorf("--session-key-file: %w", err)
 	}
 	if key = bytes.TrimSpace(key); len(key) < minKey {
-		return nil, fmt.Errorf("--session-key-file: %s has %d bytes, and %d are needed: make a key with \"openssl rand -hex 32\"",
+		return nil, fmt.Errorf("--session-key-file: %s has %d bytes, and %d are needed: create a key with \"openssl rand -hex 32\"",
 			o.keyFile, len(key), minKey)
 	}
 	return key, nil

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 func TestItPrintsAnAddressThatOpensThePages(t *testing.T) {
 	server := testkit.Server(t)
 	running := clitest.Start(t, server, server.Namespace(t), clitest.Call{Command: ui.New, Args: []string{"--address", "127.0.0.1:0"}})
-	running.Until(t, "it is good once")
+	running.Until(t, "it works once")
 	running.Interrupt()
 	got := running.Wait(t)
 	if got.Code != cli.ExitOK || !regexp.MustCompile(`^http://127\.0\.0\.1:\d+/open\?code=\w+\n$`).MatchString(got.Stdout) {
@@ -57,14 +57,14 @@ func TestRefusals(t *testing.T) {
 		"no certificate":       {[]string{"serve", "--host", "a", "--tls-cert-file", short, "--tls-key-file", short}, "--tls-cert-file"},
 		"no issuer":            {[]string{"serve", "--host", "a", "--oidc-client-id", "ui"}, "--oidc-issuer is missing"},
 		"no client":            {[]string{"serve", "--host", "a", "--oidc-issuer", "https://login.example"}, "--oidc-client-id is missing"},
-		"an open issuer":       {provider("--oidc-issuer", "http://login.example"), "does not begin with https://"},
-		"an issuer of no use":  {provider("--oidc-issuer", "login.example"), "is no address"},
-		"an issuer's password": {provider("--oidc-issuer", "https://me:hidden@login.example"), "has a user in it"},
+		"an open issuer":       {provider("--oidc-issuer", "http://login.example"), "does not start with https://"},
+		"an issuer of no use":  {provider("--oidc-issuer", "login.example"), "is not an address"},
+		"an issuer's password": {provider("--oidc-issuer", "https://me:hidden@login.example"), "contains a user"},
 		"an issuer's query":    {provider("--oidc-issuer", "https://login.example?a=b"), "has a query"},
 		"no secret":            {provider("--oidc-client-secret-file", short+"x"), "--oidc-client-secret-file"},
 		"an empty secret":      {provider("--oidc-client-secret-file", empty), "is empty"},
 		"no openid":            {provider("--oidc-scopes", "email"), "has no openid"},
-		"a strange scope":      {provider("--oidc-scopes", "openid,a b"), "is no scope"},
+		"a strange scope":      {provider("--oidc-scopes", "openid,a b"), "is not a scope"},
 		"no authority":         {provider("--oidc-ca-file", short+"x"), "--oidc-ca-file"},
 		"a wrong authority":    {provider("--oidc-ca-file", short), "no certificate in PEM"},
 		"an empty authority":   {provider("--oidc-ca-file", os.DevNull), "is empty"},

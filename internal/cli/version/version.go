@@ -5,19 +5,19 @@
 package version
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/display"
 	"espalier.dev/internal/version"
 )
 
 type options struct {
-	out        io.Writer
-	format     string
+	env        cli.Environment
+	format     *display.FormatFlag
 	kubernetes string
 }
 
@@ -30,8 +30,8 @@ type report struct {
 
 // New returns the command. The second argument is the version of the embedded
 // Kubernetes, or empty in a binary without one.
-func New(streams genericiooptions.IOStreams, kubernetes string) *cobra.Command {
-	opts := options{out: streams.Out, kubernetes: kubernetes}
+func New(env cli.Environment, kubernetes string) *cobra.Command {
+	opts := options{env: env, kubernetes: kubernetes}
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
@@ -40,22 +40,20 @@ func New(streams genericiooptions.IOStreams, kubernetes string) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return run(opts) },
 	}
-	cmd.Flags().StringVarP(&opts.format, "output", "o", "", "output format: json, or nothing for text")
+	opts.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatJSON, display.FormatYAML)
 	return cmd
 }
 
 func run(opts options) error {
-	r := report{Info: version.Get(), Kubernetes: opts.kubernetes}
-	switch opts.format {
-	case "":
-		return printText(opts.out, r)
-	case "json":
-		encoder := json.NewEncoder(opts.out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(r)
-	default:
-		return fmt.Errorf("unknown output format %q: --output takes json, or nothing for text", opts.format)
+	format, err := opts.format.Get()
+	if err != nil {
+		return err
 	}
+	r := report{Info: version.Get(), Kubernetes: opts.kubernetes}
+	if format.IsData() {
+		return display.To(opts.env, opts.env.Out).Data(r, format)
+	}
+	return printText(opts.env.Out, r)
 }
 
 func printText(w io.Writer, r report) error {

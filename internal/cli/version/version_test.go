@@ -11,12 +11,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"espalier.dev/internal/cli"
 )
 
 func execute(t *testing.T, kubernetes string, args ...string) (stdout string, err error) {
 	t.Helper()
 	streams, _, out, _ := genericiooptions.NewTestIOStreams()
-	cmd := New(streams, kubernetes)
+	cmd := New(cli.NewEnvironment(streams), kubernetes)
 	cmd.SetArgs(args)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	err = cmd.ExecuteContext(t.Context())
@@ -65,6 +67,13 @@ func TestJSON(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("what is printed (-want +got):\n%s", diff)
+	}
+}
+
+func TestTemplate(t *testing.T) {
+	out, err := execute(t, "v1.37.1", "-o", "go-template={{.kubernetes}}")
+	if err != nil || out != "v1.37.1" {
+		t.Errorf("%q, %v", out, err)
 	}
 }
 

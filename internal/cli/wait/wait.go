@@ -55,6 +55,9 @@ func New(env cli.Environment) *cobra.Command {
   --for=deleted    until nothing of the tree is left; exit code 2 if the deletion
                    failed.
 
+In the continuous flow, which has no jobs, the first two wait until the installation is
+at rest and its status reflects the current spec.
+
 The command starts nothing. In a terminal it shows the tree meanwhile, elsewhere a line
 for each change, both on standard error. Ctrl-C ends the wait and nothing else.
 

@@ -39,6 +39,7 @@ func TestExitCodes(t *testing.T) {
 		"succeeded":             {[]string{"done"}, cli.ExitOK, "installation done has succeeded\n", nil},
 		"twice":                 {[]string{"done", "Installation/done", "inst/done"}, cli.ExitOK, "installation done has succeeded\n", nil},
 		"another kind":          {[]string{"deployitem/done"}, cli.ExitError, "", []string{`"deployitem/done" does not name an installation`}},
+		"succeeded in time":     {[]string{"done", "--timeout=1ns"}, cli.ExitOK, "installation done has succeeded\n", nil},
 		"name":                  {[]string{"done", "-o", "name"}, cli.ExitOK, "installation.landscaper.gardener.cloud/done\n", nil},
 		"gone":                  {[]string{"nope", "--for=deleted"}, cli.ExitOK, "installation nope has been deleted\n", nil},
 		"failed, and who cares": {[]string{"blog", "--for=finished"}, cli.ExitOK, "installation blog has ended as Failed\n", nil},
@@ -53,7 +54,7 @@ func TestExitCodes(t *testing.T) {
 		}},
 		"nobody asked":        {[]string{"fresh"}, cli.ExitNeedsSomebody, "", []string{"installation fresh has not started: no job requested yet", "espalier reconcile fresh --wait"}},
 		"nobody deletes":      {[]string{"done", "--for=deleted"}, cli.ExitNeedsSomebody, "", []string{"is not being deleted", "espalier delete done --wait"}},
-		"a missing import":    {[]string{"missing-import", "--timeout=300ms"}, cli.ExitNeedsSomebody, "", []string{"somebody has to act", "DataObject address does not exist"}},
+		"a missing import":    {[]string{"missing-import", "--timeout=300ms"}, cli.ExitNeedsSomebody, "", []string{"; needs action by a user", "DataObject address does not exist"}},
 		"absent":              {[]string{"nope"}, cli.ExitNotFound, "", []string{"cannot read installation nope: it does not exist"}},
 		"forbidden":           {[]string{"done", "--as=nobody"}, cli.ExitNotFound, "", []string{"forbidden"}},
 		"the gravest counts":  {[]string{"done", "blog", "shop", "--timeout=300ms"}, cli.ExitFailed, "installation done has succeeded\n", []string{"error: installation blog has ended", "error: installation shop is not done"}},
@@ -118,7 +119,7 @@ func TestLostConnection(t *testing.T) {
 	command := clitest.Start(t, server, namespace, clitest.Call{Command: wait.New, Args: []string{"busy"}})
 	command.Until(t, "Installation/busy Progressing")
 	server.Stop(t)
-	command.Until(t, "the connection is disturbed, and tried again: ")
+	command.Until(t, "connection lost, retrying: ")
 	server.Start(t)
 	command.Until(t, "the connection is back")
 	clitest.Controller{Server: server}.Settle(t, busy, lsv1alpha1.PhaseSucceeded, lsv1alpha1.ReasonSucceeded, "")

@@ -5,6 +5,7 @@ package why
 
 import (
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -14,8 +15,8 @@ import (
 	"espalier.dev/internal/objecttree"
 )
 
-// answer is why an object is not done.
-type answer struct {
+// Answer is why an object is not done.
+type Answer struct {
 	node   *objecttree.Node
 	chains []explain.Chain
 	access *connect.Access
@@ -24,9 +25,10 @@ type answer struct {
 // maxOthers is how many further causes are told to people.
 const maxOthers = 5
 
-func (a answer) print(p display.Printer) error {
+// Lines are the answer for people.
+func (a Answer) Lines(p display.Printer) []string {
 	if len(a.chains) == 0 {
-		return p.Lines(a.node.Title() + " has succeeded: there is nothing to explain.")
+		return []string{a.node.Title() + " has succeeded: there is nothing to explain."}
 	}
 	first := a.chains[0]
 	lines := []string{display.Clean(a.headline(p, first)), ""}
@@ -51,11 +53,11 @@ func (a answer) print(p display.Printer) error {
 	if place := explain.Reference(first.Cause()); place != "" {
 		lines = append(lines, "", "See "+place)
 	}
-	return p.Lines(lines...)
+	return lines
 }
 
 // headline is the whole answer in one line.
-func (a answer) headline(p display.Printer, chain explain.Chain) string {
+func (a Answer) headline(p display.Printer, chain explain.Chain) string {
 	text := fmt.Sprintf("%s %s", a.node.Title(), verbs[a.node.State()])
 	switch link := chain.Cause(); {
 	case a.node.State() == objecttree.Succeeded:
@@ -94,7 +96,7 @@ func chainTable(p display.Printer, chain explain.Chain) display.Table {
 }
 
 // others names the causes beside the first.
-func (a answer) others(p display.Printer) []string {
+func (a Answer) others(p display.Printer) []string {
 	var lines []string
 	for _, chain := range a.chains[1:min(len(a.chains), maxOthers+1)] {
 		lines = append(lines, "  "+display.Summary(explain.Sentence(chain))+since(p, chain.Cause()))
@@ -106,6 +108,17 @@ func (a answer) others(p display.Printer) []string {
 		lines = append(lines, fmt.Sprintf("  ... and %d more", left))
 	}
 	return append([]string{"", "Also:"}, lines...)
+}
+
+// culprits are the objects that are the causes, each once.
+func (a Answer) culprits() []*objecttree.Node {
+	var nodes []*objecttree.Node
+	for _, chain := range a.chains {
+		if node := chain.Cause().Node; !slices.Contains(nodes, node) {
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes
 }
 
 // report is the answer for programs.
@@ -137,7 +150,7 @@ type reportedLink struct {
 	Since     *metav1.Time     `json:"since,omitempty"`
 }
 
-func (a answer) report() report {
+func (a Answer) report() report {
 	r := report{Subject: a.node.View(), Causes: []reportedCause{}}
 	for _, chain := range a.chains {
 		advice := explain.AdviceFor(chain)

@@ -8,6 +8,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli"
+	"espalier.dev/internal/run"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/clitest"
 )
@@ -17,9 +18,9 @@ func flowing(phase lsv1alpha1.Phase, changes ...func(*lsv1alpha1.RunStatus)) lsv
 	return clitest.Status(phase, append(changes, clitest.Of(""))...)
 }
 
-// garden is an installation of the continuous flow with an execution, both in one phase, whose last deploy item depends on the
+// fixture is an installation of the continuous flow with an execution, both in one phase, whose last deploy item depends on the
 // first. A deploy item in phase "absent" does not exist.
-type garden struct {
+type fixture struct {
 	phase lsv1alpha1.Phase
 	items []planted
 	said  []func(*lsv1alpha1.RunStatus)
@@ -33,29 +34,29 @@ type planted struct {
 	said     []func(*lsv1alpha1.RunStatus)
 }
 
-func (g garden) store(t *testing.T, s scene) {
+func (f fixture) store(t *testing.T, s scene) {
 	t.Helper()
 	shop := s.root("shop").Continuous().Finalizer(lsv1alpha1.Finalizer).Build()
 	var names []string
-	for _, item := range g.items {
+	for _, item := range f.items {
 		names = append(names, item.name)
 	}
-	names[len(names)-1] += ":" + g.items[0].name
+	names[len(names)-1] += ":" + f.items[0].name
 	execution := clitest.ExecutionOf(shop, names...)
 	execution.Spec.Flow, execution.Finalizers = lsv1alpha1.FlowContinuous, []string{lsv1alpha1.Finalizer}
-	shop.Status.RunStatus, execution.Status.RunStatus = flowing(g.phase, g.said...), flowing(g.phase, g.said...)
-	if g.phase == lsv1alpha1.PhaseAborted {
+	shop.Status.RunStatus, execution.Status.RunStatus = flowing(f.phase, f.said...), flowing(f.phase, f.said...)
+	if f.phase == lsv1alpha1.PhaseAborted {
 		execution.Status.Phase = lsv1alpha1.PhaseFailed
 	}
 	shop.Status.ConfigGeneration = "1"
-	for _, item := range g.items {
+	for _, item := range f.items {
 		if item.recorded > 0 {
 			execution.Status.DeployItemGenerations = append(execution.Status.DeployItemGenerations,
 				lsv1alpha1.DeployItemGeneration{Name: item.name, ExecutionGeneration: 1, DeployItemGeneration: item.recorded})
 		}
 	}
 	clitest.Store(t, s.server, shop, execution)
-	for _, item := range g.items {
+	for _, item := range f.items {
 		if item.phase == "absent" {
 			continue
 		}
@@ -81,33 +82,35 @@ func TestAnswersInTheContinuousFlow(t *testing.T) {
 		build func(*testing.T, scene)
 		about string
 	}{
-		"continuous-in-work": {garden{lsv1alpha1.PhaseProgressing, []planted{
+		"continuous-in-work": {fixture{lsv1alpha1.PhaseProgressing, []planted{
 			{name: "web", phase: lsv1alpha1.PhaseProgressing, recorded: 1, said: []func(*lsv1alpha1.RunStatus){waitsForPods}},
 			{name: "database", phase: lsv1alpha1.PhaseSucceeded, recorded: 1},
 			{name: "test", phase: "absent"},
 		}, []func(*lsv1alpha1.RunStatus){waitsForBelow}}.store, "shop"},
-		"continuous-failed": {garden{lsv1alpha1.PhaseFailed, []planted{
+		"continuous-failed": {fixture{lsv1alpha1.PhaseFailed, []planted{
 			{name: "web", phase: lsv1alpha1.PhaseFailed, recorded: 1, said: []func(*lsv1alpha1.RunStatus){manifestWrong}},
 			{name: "database", phase: lsv1alpha1.PhaseSucceeded, recorded: 1},
 			{name: "cache", phase: lsv1alpha1.PhaseSucceeded, recorded: 2},
 			{name: "test", phase: "absent"},
 		}, []func(*lsv1alpha1.RunStatus){clitest.Error("SubObjectFailed", "deploy item web has failed")}}.store, "shop"},
-		"continuous-due": {garden{lsv1alpha1.PhaseProgressing, []planted{
+		"continuous-due": {fixture{lsv1alpha1.PhaseProgressing, []planted{
 			{name: "web", phase: lsv1alpha1.PhaseSucceeded, recorded: 1},
 			{name: "cache", phase: lsv1alpha1.PhaseSucceeded},
 			{name: "test", phase: "absent"},
 		}, []func(*lsv1alpha1.RunStatus){waitsForBelow}}.store, "execution/shop"},
 		"continuous-dependencies": {dependencies, "mill"},
 		"continuous-busy":         {busyBelow, "shop"},
-		"continuous-aborted": {garden{lsv1alpha1.PhaseAborted, []planted{
+		"continuous-import-gone":  {importGone, "mill"},
+		"continuous-standstill":   {standstill, "shop"},
+		"continuous-aborted": {fixture{lsv1alpha1.PhaseAborted, []planted{
 			{
 				name:     "web",
 				phase:    lsv1alpha1.PhaseFailed,
 				recorded: 1,
-				said:     []func(*lsv1alpha1.RunStatus){clitest.Error(lsv1alpha1.ReasonInterrupted, "the work on it was cut short")},
+				said:     []func(*lsv1alpha1.RunStatus){clitest.Error(lsv1alpha1.ReasonInterrupted, "aborted by annotation")},
 			},
 			{name: "test", phase: "absent"},
-		}, []func(*lsv1alpha1.RunStatus){clitest.Error(lsv1alpha1.ReasonAborted, "aborted; a reconcile or a change of the spec goes on")}}.store, "shop"},
+		}, []func(*lsv1alpha1.RunStatus){clitest.Error(lsv1alpha1.ReasonAborted, "aborted; to continue, request a reconcile or change the spec")}}.store, "shop"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := testkit.Server(t)
@@ -136,10 +139,43 @@ func dependencies(t *testing.T, s scene) {
 	clitest.Store(t, s.server, source, mill)
 }
 
+// importGone is an installation whose import somebody has deleted after it was installed.
+func importGone(t *testing.T, s scene) {
+	t.Helper()
+	mill := s.root("mill").Continuous().Finalizer(lsv1alpha1.Finalizer).ImportData("word", "word").Build()
+	execution := clitest.ExecutionOf(mill, "grind")
+	execution.Spec.Flow, execution.Finalizers = lsv1alpha1.FlowContinuous, []string{lsv1alpha1.Finalizer}
+	execution.Status.RunStatus = flowing(lsv1alpha1.PhaseSucceeded)
+	mill.Status.RunStatus = flowing(
+		lsv1alpha1.PhasePendingDependencies,
+		clitest.Error("ImportNotFound", "import \"word\": DataObject "+s.namespace+"/word does not exist: create it"),
+	)
+	mill.Status.ConfigGeneration = "1"
+	item := clitest.ItemOf(execution, "grind")
+	item.Spec.Flow, item.Status.RunStatus = lsv1alpha1.FlowContinuous, flowing(lsv1alpha1.PhaseSucceeded)
+	clitest.Store(t, s.server, mill, execution, item)
+}
+
+// standstill is an installation with a nested one that has failed, and with another one that waits for it in vain.
+func standstill(t *testing.T, s scene) {
+	t.Helper()
+	shop := s.root("shop").Continuous().Finalizer(lsv1alpha1.Finalizer).Build()
+	database := clitest.Nested(shop, "database").Continuous().Finalizer(lsv1alpha1.Finalizer).ExportData("address", "address").Build()
+	web := clitest.Nested(shop, "web").Continuous().Finalizer(lsv1alpha1.Finalizer).ImportData("address", "address").Build()
+	shop.Status.RunStatus = flowing(lsv1alpha1.PhaseProgressing, clitest.Waits(run.ReasonStandstill, "standstill: as the controller says"))
+	database.Status.RunStatus = flowing(lsv1alpha1.PhaseFailed, manifestWrong)
+	web.Status.RunStatus = flowing(lsv1alpha1.PhasePendingDependencies)
+	shop.Status.ConfigGeneration, database.Status.ConfigGeneration = "1", "1"
+	shop.Status.SubInstCache = &lsv1alpha1.SubInstCache{ActiveSubs: []lsv1alpha1.NamePair{
+		{SpecName: "web", ObjectName: web.Name}, {SpecName: "database", ObjectName: database.Name},
+	}}
+	clitest.Store(t, s.server, shop, database, web)
+}
+
 // busyBelow is an installation whose spec has changed while what is below was on its way.
 func busyBelow(t *testing.T, s scene) {
 	t.Helper()
-	garden{lsv1alpha1.PhaseProgressing, []planted{
+	fixture{lsv1alpha1.PhaseProgressing, []planted{
 		{name: "web", phase: lsv1alpha1.PhaseProgressing, recorded: 1, said: []func(*lsv1alpha1.RunStatus){waitsForPods}},
 		{name: "test", phase: "absent"},
 	}, []func(*lsv1alpha1.RunStatus){waitsForBelow}}.store(t, s)

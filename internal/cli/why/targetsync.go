@@ -47,8 +47,11 @@ func explainTargetSync(ctx context.Context, opts options, name string) error {
 		namespace:       namespace, name: name, access: opts.access,
 	}
 	printer := display.To(opts.env, opts.env.Out)
-	if format == display.FormatText {
+	switch format {
+	case display.FormatText:
 		return s.print(printer)
+	case display.FormatName:
+		return printer.Lines(s.culprits()...)
 	}
 	return printer.Data(s.report(), format)
 }
@@ -78,7 +81,18 @@ func (s synchronisation) print(p display.Printer) error {
 	for _, command := range s.access.Commands(s.namespace, s.Advice) {
 		lines = append(lines, "  "+command)
 	}
+	if place := explain.ReferenceTo(s.Reason); place != "" {
+		lines = append(lines, "", "See "+place)
+	}
 	return p.Lines(lines...)
+}
+
+// culprits names the TargetSync, if something is wrong with it.
+func (s synchronisation) culprits() []string {
+	if s.State == objecttree.Succeeded {
+		return nil
+	}
+	return []string{display.ResourceName(explain.KindTargetSync, s.name)}
 }
 
 // report has the form of that about other objects. There is at most one cause, which has one link.
@@ -94,6 +108,7 @@ func (s synchronisation) report() report {
 	if s.State != objecttree.Succeeded {
 		r.Causes = append(r.Causes, reportedCause{
 			Somebody: s.Advice.Somebody, Hint: s.Advice.Hint, Chain: []reportedLink{link}, Next: s.access.Commands(s.namespace, s.Advice),
+			Reference: explain.ReferenceTo(s.Reason),
 		})
 	}
 	return r

@@ -25,7 +25,7 @@ func TestTargetSyncs(t *testing.T) {
 			target.ReasonSecretMissing, []string{"the Secret source-access of spec.secretRef does not exist: create it with a kubeconfig of the source"},
 		},
 		"targetsync-several": {targetsync.ReasonFailed, []string{
-			"write Target prod-a: Target prod-a exists and was not made by a TargetSync", "write Secret prod-b: \x1b[2Jforbidden",
+			"write Target prod-a: Target prod-a exists and was not created by a TargetSync", "write Secret prod-b: \x1b[2Jforbidden",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

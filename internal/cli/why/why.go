@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -43,6 +44,8 @@ its exit code is 0 whatever the answer is.
 Instead of the name of an installation, you can pass execution/NAME, deployitem/NAME or
 targetsync/NAME.
 
+-o name prints the names of the objects that block the others, as kubectl takes them.
+
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier why shop
   espalier why deployitem/shop-web-nginx
@@ -57,7 +60,7 @@ targetsync/NAME.
 			return run(cmd.Context(), opts)
 		},
 	}
-	opts.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatJSON, display.FormatYAML)
+	opts.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatJSON, display.FormatYAML, display.FormatName)
 	opts.access = connect.AddFlags(cmd, env)
 	complete := opts.access.CompleteInstallations(connect.AllInstallations)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -74,36 +77,55 @@ func run(ctx context.Context, opts options) error {
 	if err != nil {
 		return err
 	}
-	kind, name, err := objecttree.ParseName(opts.name)
+	question := Question{Now: opts.env.Now()}
+	if question.Kind, question.Name, err = objecttree.ParseName(opts.name); err != nil {
+		return err
+	}
+	if question.Connection, err = opts.access.Connect(); err != nil {
+		return err
+	}
+	answer, err := question.Answer(ctx)
 	if err != nil {
 		return err
 	}
-	c, err := opts.access.Client()
-	if err != nil {
-		return err
-	}
-	forest, namespace, err := opts.access.ReadForest(ctx, nil)
-	if err != nil {
-		return err
-	}
-	node := forest.Find(kind, namespace, name)
-	if node == nil {
-		return opts.notFound(kind, namespace, name)
-	}
-	answer := answer{node: node, chains: explain.Find(node, explain.Read(ctx, c, namespace, opts.env.Now())), access: opts.access}
 	printer := display.To(opts.env, opts.env.Out)
-	if format == display.FormatText {
-		return answer.print(printer)
+	switch format {
+	case display.FormatText:
+		return printer.Lines(answer.Lines(printer)...)
+	case display.FormatName:
+		return printer.Names(answer.culprits())
 	}
 	return printer.Data(answer.report(), format)
 }
 
-func (o options) notFound(kind objecttree.Kind, namespace, name string) error {
-	if kind == objecttree.Installation {
-		return o.access.NotFound(namespace, name)
+// Question asks about an object in the namespace of a connection.
+type Question struct {
+	connect.Connection
+	Kind objecttree.Kind
+	Name string
+	Now  time.Time
+}
+
+// Answer reads all that the answer depends on.
+func (q Question) Answer(ctx context.Context) (Answer, error) {
+	objects, err := objecttree.Read(ctx, q.Client, q.Namespace)
+	if err != nil {
+		return Answer{}, q.Access.Explain(err, "read the installations", q.Namespace)
+	}
+	node := objects.Forest().Find(q.Kind, q.Namespace, q.Name)
+	if node == nil {
+		return Answer{}, q.notFound()
+	}
+	return Answer{node: node, chains: explain.Find(node, explain.Read(ctx, q.Client, q.Namespace, q.Now)), access: q.Access}, nil
+}
+
+func (q Question) notFound() error {
+	if q.Kind == objecttree.Installation {
+		return q.Access.NotFound(q.Namespace, q.Name)
 	}
 	return &cli.Problem{
-		Code: cli.ExitNotFound, What: fmt.Sprintf("%s %s does not exist", strings.ToLower(string(kind)), name), Where: o.access.Where(namespace),
-		Next: []string{o.access.Suggest(namespace, "tree")},
+		Code: cli.ExitNotFound, What: fmt.Sprintf("%s %s does not exist", strings.ToLower(string(q.Kind)), q.Name),
+		Where: q.Access.Where(q.Namespace),
+		Next:  []string{q.Access.Suggest(q.Namespace, "tree")},
 	}
 }

@@ -360,7 +360,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		"absent":        {[]string{"nope"}, cli.ExitNotFound, "installation nope does not exist"},
 		"an absent one": {[]string{"deployitem/nope"}, cli.ExitNotFound, "deployitem nope does not exist"},
-		"another kind":  {[]string{"pod/nope"}, cli.ExitError, `"pod/nope" is not understood`},
+		"another kind":  {[]string{"pod/nope"}, cli.ExitError, `"pod/nope" is not valid`},
 		"no name":       {nil, cli.ExitError, "accepts 1 arg(s)"},
 		"forbidden":     {[]string{"nope", "--as=nobody"}, cli.ExitNotFound, "forbidden"},
 	} {

@@ -9,7 +9,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Keys under which Secrets and ConfigMaps hold documents.
+// Keys of documents in Secrets and ConfigMaps.
 const (
 	KeyDockerConfig     = ".dockerconfigjson"
 	KeyCredentialConfig = ".ocmcredentialconfig"
@@ -25,7 +25,7 @@ const (
 // Contents returns the data of an object in the namespace of the Context, nil if it does not exist.
 type Contents func(kind, name string) (map[string][]byte, error)
 
-// Named are the Secrets and ConfigMaps in the namespace of a Context that it names for registries and signatures.
+// Named returns the Secrets and ConfigMaps in the namespace of a Context that it names for registries and signatures.
 func Named(c *lsv1alpha1.Context) (secrets, configMaps []string) {
 	if c.OCMConfig != nil {
 		configMaps = append(configMaps, c.OCMConfig.Name)
@@ -43,8 +43,8 @@ func Named(c *lsv1alpha1.Context) (secrets, configMaps []string) {
 	return secrets, configMaps
 }
 
-// OfContext reads what a Context says about credentials, and about where components are looked up. Errors name the field of the Context,
-// and the key, but nothing of the content.
+// OfContext reads the credentials of a Context, and where it looks up components. Errors name the field of the Context, and the key, but
+// none of the content.
 func OfContext(c *lsv1alpha1.Context, contents Contents) (Config, error) {
 	config, err := configOf(c, contents)
 	if err != nil {
@@ -61,7 +61,7 @@ func OfContext(c *lsv1alpha1.Context, contents Contents) (Config, error) {
 	return config, nil
 }
 
-// configOf reads the configuration of OCM that a Context names.
+// configOf reads the OCM configuration that a Context names.
 func configOf(c *lsv1alpha1.Context, contents Contents) (Config, error) {
 	if c.OCMConfig == nil {
 		return Config{}, nil
@@ -82,7 +82,7 @@ func configOf(c *lsv1alpha1.Context, contents Contents) (Config, error) {
 	return config, nil
 }
 
-// pullSecret reads a Secret by its keys: what type it has does not matter. One without any of them has no effect.
+// pullSecret reads a Secret by its keys; its type does not matter. A Secret without any of them has no effect.
 func pullSecret(c *lsv1alpha1.Context, name string, contents Contents) (Config, error) {
 	data, err := existing(c, KindSecret, name, contents)
 	if err != nil {
@@ -111,7 +111,7 @@ func pullSecret(c *lsv1alpha1.Context, name string, contents Contents) (Config, 
 
 func existing(c *lsv1alpha1.Context, kind, name string, contents Contents) (map[string][]byte, error) {
 	if name == "" {
-		return nil, fmt.Errorf("the name of the %s is empty: name it, or remove the entry", kind)
+		return nil, fmt.Errorf("the name of the %s is empty: set it, or remove the entry", kind)
 	}
 	data, err := contents(kind, name)
 	if err != nil {

@@ -5,7 +5,7 @@ package credentials
 
 import "slices"
 
-// Credential is what a server is shown, and what it is trusted by. Its fields are as the documents have them.
+// Credential is what authenticates to a server, and what authenticates the server. Its fields are those of the documents.
 type Credential struct {
 	Username      string
 	Password      string
@@ -16,7 +16,7 @@ type Credential struct {
 	PrivateKey           string
 }
 
-// String keeps credentials out of every text that is printed with them.
+// String keeps credentials out of printed texts.
 func (c Credential) String() string { return "<credential>" }
 
 // GoString does the same for %#v.
@@ -28,7 +28,7 @@ const (
 	TypeHelmChartRepository = "HelmChartRepository"
 )
 
-// Set holds credentials with what they are for. The zero value has none. It is a value: what is added makes a new one.
+// Set holds credentials and what they are for. The zero value is empty. It is immutable: And returns a new one.
 type Set struct {
 	entries []entry
 }
@@ -38,7 +38,7 @@ type entry struct {
 	credential Credential
 }
 
-// And returns a set that has the credentials of both. Where entries are equally specific, those of the other set count.
+// And returns a set with the credentials of both. Among equally specific entries, those of the other set win.
 func (s Set) And(other Set) Set {
 	return Set{entries: slices.Concat(s.entries, other.entries)}
 }
@@ -46,7 +46,7 @@ func (s Set) And(other Set) Set {
 // Len returns how many entries there are.
 func (s Set) Len() int { return len(s.entries) }
 
-// Find returns the credential for an address: of the entries that match it, the most specific one, and of equals the last.
+// Find returns the credential for an address: that of the most specific matching entry, and the last one among equals.
 func (s Set) Find(wanted Address) (Credential, bool) {
 	best, found := -1, Credential{}
 	for _, e := range s.entries {

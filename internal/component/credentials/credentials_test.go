@@ -14,7 +14,7 @@ import (
 
 const canary = "canary-0123456789"
 
-// user is the user name of the credential that is found, or nothing.
+// user returns the user name of the credential that is found, or the empty string.
 func user(s Set, at Address) string {
 	c, found := s.Find(at)
 	if !found {
@@ -66,7 +66,7 @@ func TestDockerConfig(t *testing.T) {
 	}
 }
 
-// The document of upstream's test is YAML with commas at the end of its lists, which JSON does not allow.
+// The document of the upstream test is YAML with trailing commas in its lists, which JSON does not allow.
 const consumers = `{
   type: credentials.config.ocm.software,
   consumers: [
@@ -116,7 +116,7 @@ func TestCredentialConfig(t *testing.T) {
 	}
 }
 
-// Of equals the last counts, so that a Secret of the Context comes before what the configuration of OCM says.
+// Among equals the last wins, so that a Secret of the Context takes precedence over the OCM configuration.
 func TestLaterComesFirst(t *testing.T) {
 	one, _ := ParseDockerConfig([]byte(`{"auths": {"r.example.com": {"username": "one"}}}`))
 	two, _ := ParseDockerConfig([]byte(`{"auths": {"r.example.com": {"username": "two"}}}`))
@@ -186,7 +186,7 @@ configurations:
 	}
 }
 
-func TestErrorsTellNoSecrets(t *testing.T) {
+func TestErrorsContainNoSecrets(t *testing.T) {
 	docker := func(data []byte) error { _, err := ParseDockerConfig(data); return err }
 	ocm := func(data []byte) error { _, err := ParseConfig(data); return err }
 	consumer := func(data []byte) error { _, err := ParseCredentialConfig(data); return err }

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// ParseDockerConfig reads what docker login writes: a Secret keeps it under .dockerconfigjson.
+// ParseDockerConfig parses the format of docker login, which Secrets keep under .dockerconfigjson.
 func ParseDockerConfig(data []byte) (Set, error) {
 	object, err := readObject(data)
 	if err != nil {
@@ -37,7 +37,7 @@ func dockerConfig(document fields) (Set, error) {
 		if err != nil {
 			return Set{}, fmt.Errorf("%s: each entry must be an object", at.path)
 		}
-		// The name of the entry is a host, but by mistake it may be a URL with a password.
+		// The name of the entry is a host, but may be a URL with a password by mistake.
 		login.path = fmt.Sprintf("auths (entry for host %s)", hostOf(address).host)
 		credential, err := dockerLogin(login)
 		if err != nil {
@@ -69,8 +69,7 @@ func dockerLogin(login fields) (Credential, error) {
 	return c, nil
 }
 
-// hostOf understands the name of an entry: a host, with port and path or without, or a URL as Docker Hub has it. Paths of the
-// API do not count.
+// hostOf parses the name of an entry: a host, with or without port and path, or a URL as for Docker Hub. Paths of the API are ignored.
 func hostOf(address string) consumer {
 	var c consumer
 	if !strings.Contains(address, "://") {

@@ -16,7 +16,7 @@ const (
 	maxDepth = 32
 )
 
-// readObject reads a document into plain values. Its errors quote nothing of it: the parser's would.
+// readObject reads a document into plain values. Unlike the parser's errors, its own do not quote the document.
 func readObject(data []byte) (map[string]any, error) {
 	if len(data) > maxBytes {
 		return nil, fmt.Errorf("the document has %d bytes, at most %d are read", len(data), maxBytes)
@@ -41,8 +41,8 @@ func readObject(data []byte) (map[string]any, error) {
 	return nil, errors.New("the document must be an object")
 }
 
-// plain turns YAML into objects, lists and texts. All that is not an object or a list is a text: of a port it does not matter
-// whether somebody put it in quotes. Aliases are refused, for a small document could unfold into a huge one.
+// plain converts YAML into objects, lists and strings. Every other scalar becomes a string: it does not matter whether a port is in quotes.
+// Aliases are rejected, because a small document could expand into a huge one.
 func plain(node *yaml.Node, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("line %d: the document is nested deeper than %d levels", node.Line, maxDepth)
@@ -89,7 +89,7 @@ func (f fields) at(name string) string {
 	return f.path + "." + name
 }
 
-// text returns a field that must be a text if it is there.
+// text returns an optional field that must be a string.
 func (f fields) text(name string) (string, error) {
 	switch value := f.values[name].(type) {
 	case nil:
@@ -100,7 +100,7 @@ func (f fields) text(name string) (string, error) {
 	return "", fmt.Errorf("%s: must be a text", f.at(name))
 }
 
-// texts returns several fields, each of which must be a text if it is there.
+// texts reads several optional fields that must be strings.
 func (f fields) texts(into map[string]*string) error {
 	for name, target := range into {
 		value, err := f.text(name)
@@ -112,7 +112,7 @@ func (f fields) texts(into map[string]*string) error {
 	return nil
 }
 
-// object returns a field that must be an object if it is there.
+// object returns an optional field that must be an object.
 func (f fields) object(name string) (fields, error) {
 	value := f.values[name]
 	object, ok := value.(map[string]any)
@@ -122,7 +122,7 @@ func (f fields) object(name string) (fields, error) {
 	return fields{path: f.at(name), values: object}, nil
 }
 
-// list returns a field that must be a list of objects if it is there.
+// list returns an optional field that must be a list of objects.
 func (f fields) list(name string) ([]fields, error) {
 	value := f.values[name]
 	list, ok := value.([]any)

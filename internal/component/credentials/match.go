@@ -15,13 +15,13 @@ type Address struct {
 	Scheme string
 	// Host is a name without port.
 	Host string
-	// Port is the one that is dialled, also if it goes without saying.
+	// Port is the port that is dialled, even if it is the default.
 	Port string
-	// Path is what follows the host, without a slash in front.
+	// Path follows the host, without a leading slash.
 	Path string
 }
 
-// consumer says what a credential is for. What is empty does not matter.
+// consumer says what a credential is for. Empty fields match everything.
 type consumer struct {
 	kind   string
 	scheme string
@@ -30,8 +30,8 @@ type consumer struct {
 	path   string
 }
 
-// rank says how well a consumer fits: -1 if it does not, otherwise the more the more specific it is. A host counts more than
-// a port, that more than a scheme, and each more than any path.
+// rank returns how well a consumer matches: -1 if it does not, otherwise a number that grows with its specificity. A host counts more than
+// a port, a port more than a scheme, and each more than any path.
 func (c consumer) rank(wanted Address) int {
 	if c.kind != "" && c.kind != wanted.Type {
 		return -1
@@ -59,7 +59,7 @@ func (c consumer) rank(wanted Address) int {
 	return rank + min(len(segments(c.path)), 1<<19)
 }
 
-// withinPath reports whether a path begins with a prefix, by whole segments.
+// withinPath reports whether a path starts with a prefix, by whole segments.
 func withinPath(path, prefix string) bool {
 	own, wanted := segments(prefix), segments(path)
 	if len(own) > len(wanted) {
@@ -77,7 +77,7 @@ func segments(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 }
 
-// canonicalHost folds the names under which one registry is known.
+// canonicalHost maps the aliases of a registry to one name.
 func canonicalHost(host string) string {
 	host = strings.ToLower(strings.Trim(host, "[]"))
 	switch host {

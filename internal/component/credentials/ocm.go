@@ -17,23 +17,23 @@ const (
 	typeOCM         = "ocm.config.ocm.software"
 )
 
-// defaultPriority is that of a resolver which names none.
+// defaultPriority is the priority of a resolver without one.
 const defaultPriority = 10
 
-// Config is what a configuration of OCM says, as far as it matters here.
+// Config is the relevant part of an OCM configuration.
 type Config struct {
 	Credentials Set
-	// Resolvers say where components are looked up, those to be asked first coming first.
+	// Resolvers say where to look up components, in order.
 	Resolvers []Resolver
-	// Ignored lists what has no effect here, in words for the user.
+	// Ignored lists settings that have no effect here, for the user.
 	Ignored []string
 }
 
-// Resolver says that components of some names are in a repository.
+// Resolver maps components with certain names to a repository.
 type Resolver struct {
-	// Repository is a repository context as components know it.
+	// Repository is a repository context as in components.
 	Repository map[string]any
-	// Prefix is what the names of components begin with, by whole segments; empty for all.
+	// Prefix is the prefix of the names of components, in whole segments; empty for all.
 	Prefix   string
 	Priority int
 }
@@ -41,8 +41,8 @@ type Resolver struct {
 // Serves reports whether a component of this name may be in the repository.
 func (r Resolver) Serves(component string) bool { return withinPath(component, r.Prefix) }
 
-// ParseCredentialConfig reads what a Secret keeps under .ocmcredentialconfig. A document of another type has no effect, as it
-// has none in OCM; Ignored says so.
+// ParseCredentialConfig parses what a Secret keeps under .ocmcredentialconfig. A document of another type has no effect, as in OCM, and is
+// listed in Ignored.
 func ParseCredentialConfig(data []byte) (Config, error) {
 	object, err := readObject(data)
 	if err != nil {
@@ -60,13 +60,13 @@ func ParseCredentialConfig(data []byte) (Config, error) {
 	return r.config, nil
 }
 
-// IsConfig reports whether a document is a configuration of OCM: those have a type.
+// IsConfig reports whether a document is an OCM configuration: those have a type.
 func IsConfig(data []byte) bool {
 	object, err := readObject(data)
 	return err == nil && object["type"] != nil
 }
 
-// ParseConfig reads what a ConfigMap keeps under .ocmconfig. An empty document is an empty configuration.
+// ParseConfig parses what a ConfigMap keeps under .ocmconfig. An empty document is an empty configuration.
 func ParseConfig(data []byte) (Config, error) {
 	object, err := readObject(data)
 	if err != nil {
@@ -88,7 +88,7 @@ func ParseConfig(data []byte) (Config, error) {
 	return r.config, nil
 }
 
-// reader collects what documents say.
+// reader collects the content of documents.
 type reader struct {
 	config Config
 }
@@ -147,7 +147,7 @@ func (r *reader) generic(document fields, depth int) error {
 
 func (r *reader) ocm(document fields) error {
 	if document.values["aliases"] != nil {
-		r.ignore("%s: aliases of repositories have no effect here: write the repository where it is used", document.at("aliases"))
+		r.ignore("%s: aliases of repositories have no effect here: set the repository where it is used", document.at("aliases"))
 	}
 	resolvers, err := document.list("resolvers")
 	if err != nil {
@@ -211,7 +211,7 @@ func (r *reader) credentials(document fields) error {
 	return nil
 }
 
-// consumer reads one identity, or several, with their credentials. Of the latter the first that is given directly counts.
+// consumer reads one identity, or several, with their credentials. Of several credentials, the first that is given directly wins.
 func (r *reader) consumer(from fields) error {
 	identities, err := from.list("identities")
 	if err != nil {
@@ -260,7 +260,7 @@ func newConsumer(identity fields) (consumer, error) {
 func (r *reader) firstCredential(items []fields) (Credential, bool, error) {
 	for _, item := range items {
 		if kind := r.kind(item); kind != "Credentials" && kind != "DirectCredentials" {
-			r.ignore("%s: credentials of type %s cannot be read here: give them directly, as type Credentials", item.at("type"), quotedType(kind))
+			r.ignore("%s: credentials of type %s cannot be read here: set them directly, as type Credentials", item.at("type"), quotedType(kind))
 			continue
 		}
 		properties, err := item.object("properties")
@@ -281,8 +281,8 @@ func (r *reader) firstCredential(items []fields) (Credential, bool, error) {
 	return Credential{}, false, nil
 }
 
-// repository reads credentials that are kept elsewhere. Only a docker configuration that is written out can be read here: files
-// would be those of the controller, and vaults need credentials themselves.
+// repository reads credentials that are kept elsewhere. Only an inline docker configuration can be read here: files would be those of the
+// controller, and vaults need credentials themselves.
 func (r *reader) repository(from fields) error {
 	repository, err := from.object("repository")
 	if err != nil {
@@ -291,7 +291,7 @@ func (r *reader) repository(from fields) error {
 	document := repository.values["dockerConfig"]
 	if r.kind(repository) != "DockerConfig" || document == nil {
 		r.ignore(
-			"%s: credential repositories of type %s cannot be read here: only a dockerConfig that is written out",
+			"%s: credential repositories of type %s cannot be read here: only an inline dockerConfig",
 			repository.path, quotedType(r.kind(repository)))
 		return nil
 	}

@@ -11,12 +11,12 @@ import (
 	"espalier.dev/internal/component/signature"
 )
 
-// TrustOf reads whose signatures of a name count, as a Context says it. Errors name the field of the Context.
+// TrustOf reads from a Context whom to trust for signatures of a name. Errors name the field of the Context.
 func TrustOf(c *lsv1alpha1.Context, name string, contents Contents) (signature.Trust, error) {
 	field := "verificationSignatures." + name
 	trusted, found := c.VerificationSignatures[name]
 	if !found {
-		return signature.Trust{}, fmt.Errorf("%s is missing, which the installation wants to be checked: say there whose signatures count", field)
+		return signature.Trust{}, fmt.Errorf("%s is missing, which the installation requires: set it to the keys or certificates to trust", field)
 	}
 	trust, err := trustOf(c, trusted, contents)
 	if err != nil {
@@ -38,7 +38,7 @@ func trustOf(c *lsv1alpha1.Context, trusted lsv1alpha1.VerificationSignature, co
 	return trust, nil
 }
 
-// pem reads a key of a Secret. It has to be in the namespace of the Context: nobody may use what is in another one.
+// pem reads a key of a Secret, which must be in the namespace of the Context: one in another namespace may not be used.
 func pem(c *lsv1alpha1.Context, at *lsv1alpha1.SecretReference, contents Contents) ([]byte, error) {
 	switch {
 	case at == nil:
@@ -46,7 +46,7 @@ func pem(c *lsv1alpha1.Context, at *lsv1alpha1.SecretReference, contents Content
 	case at.Namespace != "" && at.Namespace != c.Namespace:
 		return nil, fmt.Errorf("the Secret is in namespace %s, but only those of namespace %s may be used: copy it", at.Namespace, c.Namespace)
 	case at.Key == "":
-		return nil, fmt.Errorf("key is empty: name the key of Secret %s that holds the PEM text", at.Name)
+		return nil, fmt.Errorf("key is empty: set the key of Secret %s that contains the PEM text", at.Name)
 	}
 	data, err := contents(KindSecret, at.Name)
 	if err != nil {

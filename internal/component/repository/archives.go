@@ -11,18 +11,18 @@ import (
 	"espalier.dev/internal/oci"
 )
 
-// Archives are packed archives of one file system, which are read once and kept in memory as long as there is room for them. One that has
-// another time or size than before is read again. It is safe for concurrent use.
+// Archives reads packed archives of one file system once and caches them in memory as long as there is room. An archive is read again when
+// its time or size has changed. It is safe for concurrent use.
 type Archives struct {
 	opened *lru.Cache[*oci.Archive]
 }
 
-// NewArchives returns archives of which none is open.
+// NewArchives returns an empty cache.
 func NewArchives() *Archives {
 	return &Archives{opened: lru.NewCache[*oci.Archive](archiveCacheBytes)}
 }
 
-// open returns an archive. That of a directory is not kept: opening it costs nothing, and its time does not tell of changes in it.
+// open returns an archive. A directory is not cached: opening it is cheap, and its time does not reveal changes in it.
 func (a *Archives) open(in fs.FS, name string) (*oci.Archive, error) {
 	info, err := fs.Stat(in, name)
 	if a == nil || err != nil || !info.Mode().IsRegular() {

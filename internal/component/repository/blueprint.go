@@ -21,7 +21,7 @@ const (
 	MediaTypeBlueprintLayer  = "application/vnd.gardener.landscaper.blueprint.v1+tar+gzip"
 )
 
-// blueprintLayers are the media types that are meant for blueprints.
+// blueprintLayers are the media types of blueprints.
 var blueprintLayers = []string{
 	MediaTypeBlueprintLayer,
 	"application/vnd.gardener.landscaper.blueprint.v1+tar",
@@ -29,14 +29,14 @@ var blueprintLayers = []string{
 	"application/vnd.gardener.landscaper.blueprint.layer.v1.tar+gzip",
 }
 
-// plainArchives are the media types of archives of anything.
+// plainArchives are the media types of arbitrary archives.
 var plainArchives = []string{
 	mediaTypeTar, "application/tar", "application/gzip", "application/x-gzip", "application/x-tgz", "application/x-gtar",
 	"application/tar+gzip", "application/x-tar+gzip",
 }
 
-// Blueprint returns the directory of a blueprint that is a resource of a component: an archive, a directory, or an artifact
-// with an archive as its first layer. Whether an archive is packed with gzip is seen by its content.
+// Blueprint returns the directory of a blueprint that is a resource of a component: an archive, a directory, or an artifact with an archive
+// as its first layer. Compression with gzip is detected from the content.
 func (r *Repositories) Blueprint(ctx context.Context, of component.Coordinates, resource *component.Resource) (archive.Files, error) {
 	found, err := r.access(ctx, of, resource.Access)
 	var files archive.Files
@@ -50,7 +50,7 @@ func (r *Repositories) Blueprint(ctx context.Context, of component.Coordinates, 
 }
 
 // BlueprintArtifact returns the directory of a blueprint that is an artifact of a registry, named by an image reference, and the digest of
-// the artifact. If a digest is given, it is that artifact, wherever the tag of the reference leads.
+// the artifact. If a digest is given, it returns that artifact, wherever the reference's tag points.
 func (r *Repositories) BlueprintArtifact(ctx context.Context, reference, digest string) (archive.Files, string, error) {
 	if digest != "" {
 		name, _, _ := strings.Cut(reference, "@")
@@ -112,7 +112,7 @@ func (r *Repositories) blueprint(ctx context.Context, found content) (archive.Fi
 	return files, nil
 }
 
-// blueprintLayer returns the first layer of an artifact, if either that or the config says that it is a blueprint.
+// blueprintLayer returns the first layer of an artifact, if that or the config has a media type of blueprints.
 func (a *artifact) blueprintLayer(ctx context.Context) (content, error) {
 	image, err := a.manifest.Image()
 	if err != nil {
@@ -121,13 +121,13 @@ func (a *artifact) blueprintLayer(ctx context.Context) (content, error) {
 	byConfig := image.Config.MediaType == MediaTypeBlueprintConfig
 	if len(image.Layers) == 0 || !byConfig && !slices.Contains(blueprintLayers, image.Layers[0].MediaType) {
 		return content{}, invalid(ReasonResourceInvalid,
-			"the artifact is no blueprint: neither is the media type of its config %s nor that of its first layer %s",
+			"the artifact is not a blueprint: neither is the media type of its config %s nor that of its first layer %s",
 			MediaTypeBlueprintConfig, MediaTypeBlueprintLayer)
 	}
 	return a.layer(ctx, image.Layers[0]), nil
 }
 
-// unwrap turns a blob that is the archive of an artifact into that artifact.
+// unwrap replaces a blob that is the archive of an artifact by that artifact.
 func (r *Repositories) unwrap(ctx context.Context, found content) (content, error) {
 	if found.artifact != nil || !isArtifactSet(found.mediaType) {
 		return found, nil

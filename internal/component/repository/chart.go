@@ -33,8 +33,8 @@ func (r *Repositories) Chart(ctx context.Context, of component.Coordinates, reso
 	return data, nil
 }
 
-// ChartArtifact returns the archive of a Helm chart that is an artifact of a registry, named by an image reference. A tag is
-// mandatory, as it is the version of the chart.
+// ChartArtifact returns the archive of a Helm chart that is an artifact of a registry, named by an image reference. A tag is required,
+// because it is the version of the chart.
 func (r *Repositories) ChartArtifact(ctx context.Context, reference string) ([]byte, error) {
 	parsed, err := component.ParseImageReference(reference)
 	if err != nil {
@@ -70,7 +70,7 @@ func (r *Repositories) chart(ctx context.Context, found content) ([]byte, error)
 	return found.read(r.options.ContentBytes)
 }
 
-// packChart packs a directory as Helm does: below a folder.
+// packChart packs a directory as Helm does: in a folder.
 func packChart(files archive.Files) ([]byte, error) {
 	inside := archive.Files{}
 	for name, content := range files {
@@ -100,8 +100,8 @@ func (a *artifact) chartLayer(ctx context.Context) (content, error) {
 			return a.layer(ctx, charts[0]), nil
 		}
 		if len(charts) > 1 {
-			return content{}, invalid(ReasonResourceInvalid, "the artifact has %d layers that are charts, there must be one", len(charts))
+			return content{}, invalid(ReasonResourceInvalid, "the artifact has %d chart layers, but must have one", len(charts))
 		}
 	}
-	return content{}, invalid(ReasonResourceInvalid, "the artifact is no chart: no layer has the media type %s+gzip", chartLayers[0])
+	return content{}, invalid(ReasonResourceInvalid, "the artifact is not a chart: no layer has the media type %s+gzip", chartLayers[0])
 }

@@ -18,18 +18,18 @@ import (
 	"espalier.dev/internal/oci"
 )
 
-// content is what an access leads to: a blob, or an artifact.
+// content is the target of an access: a blob, or an artifact.
 type content struct {
 	mediaType string
 	// open opens the blob; it is nil for an artifact.
 	open func() (io.ReadCloser, error)
-	// files is the directory that the blob stands for, nil if it is none.
+	// files is the directory that the blob contains, nil if it contains none.
 	files archive.Files
 	// artifact is an artifact of a registry, nil for a blob.
 	artifact *artifact
 }
 
-// Content returns what is behind an access of a component, in memory. Of an artifact with a single layer it is that layer.
+// Content returns the content behind an access of a component, in memory. For an artifact with a single layer, this is the layer.
 func (r *Repositories) Content(ctx context.Context, of component.Coordinates, access component.Access) (component.Content, error) {
 	found, err := r.access(ctx, of, access)
 	if err == nil && found.artifact != nil {
@@ -42,7 +42,8 @@ func (r *Repositories) Content(ctx context.Context, of component.Coordinates, ac
 	return component.Content{Data: data, MediaType: found.mediaType}, about(of, access, err)
 }
 
-// Open returns what is behind an access of a component as a stream, which counts when it was read to its end without an error.
+// Open returns the content behind an access of a component as a stream. The content is valid only if it was read to its end without an
+// error.
 func (r *Repositories) Open(ctx context.Context, of component.Coordinates, access component.Access) (io.ReadCloser, error) {
 	found, err := r.access(ctx, of, access)
 	if err == nil && found.artifact != nil {
@@ -55,7 +56,7 @@ func (r *Repositories) Open(ctx context.Context, of component.Coordinates, acces
 	return stream, about(of, access, err)
 }
 
-// about says which content an error is about.
+// about adds to an error which content it is about.
 func about(of component.Coordinates, access component.Access, err error) error {
 	if err == nil {
 		return nil
@@ -75,12 +76,12 @@ func (c content) read(most int64) ([]byte, error) {
 		return nil, fromStore(err)
 	}
 	if int64(len(data)) > most {
-		return nil, invalid(ReasonResourceInvalid, "the content has more than %d bytes, which is the most that is read here", most)
+		return nil, invalid(ReasonResourceInvalid, "the content exceeds the limit of %d bytes", most)
 	}
 	return data, nil
 }
 
-// access finds out what an access of a component leads to.
+// access finds the target of an access of a component.
 func (r *Repositories) access(ctx context.Context, of component.Coordinates, access component.Access) (content, error) {
 	switch access.Kind() {
 	case component.AccessLocalBlob:
@@ -112,8 +113,7 @@ func (r *Repositories) localBlob(ctx context.Context, of component.Coordinates, 
 	return home.local(ctx, blob)
 }
 
-// plainHosts returns the hosts that are spoken to in plain HTTP, because the URL of a registry in which the component may be
-// says so.
+// plainHosts returns the hosts that are accessed over plain HTTP, because the URL of a registry that may contain the component says so.
 func (r *Repositories) plainHosts(of component.Coordinates) []string {
 	contexts, err := r.contexts(of)
 	if err != nil {
@@ -128,7 +128,7 @@ func (r *Repositories) plainHosts(of component.Coordinates) []string {
 	return hosts
 }
 
-// image finds an artifact by an image reference. Its registry is spoken to in plain HTTP if the reference or its host says so.
+// image finds an artifact by an image reference. Its registry is accessed over plain HTTP if the reference or its host says so.
 func (r *Repositories) image(ctx context.Context, reference string, plainHosts []string) (content, error) {
 	parsed, at, err := imageAddress(reference)
 	if err != nil {
@@ -147,7 +147,7 @@ func (r *Repositories) image(ctx context.Context, reference string, plainHosts [
 	return content{artifact: &artifact{store: store, repository: at.Path, manifest: manifest}}, fromStore(err)
 }
 
-// imageAddress says in which registry and repository an image is. A name without a host is one of Docker Hub.
+// imageAddress returns the registry and repository of an image. A name without a host is on Docker Hub.
 func imageAddress(reference string) (component.ImageReference, oci.Address, error) {
 	parsed, err := component.ParseImageReference(reference)
 	if err != nil {
@@ -166,7 +166,7 @@ func imageAddress(reference string) (component.ImageReference, oci.Address, erro
 	return parsed, at, err
 }
 
-// relative finds an artifact in the registry, or archive, in which the component is.
+// relative finds an artifact in the registry, or archive, of the component.
 func (r *Repositories) relative(ctx context.Context, of component.Coordinates, access component.Access) (content, error) {
 	reference, _ := access.Fields()["reference"].(string)
 	home, err := r.find(ctx, of)

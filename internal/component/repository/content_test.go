@@ -33,7 +33,7 @@ func artifactSetOf(t testing.TB, configType string, layers ...blob) (string, oci
 	return string(gzipOf(t, tarOf(t, files))), manifest
 }
 
-// artifactSetFiles are the files of such an archive.
+// artifactSetFiles returns the files of such an archive.
 func artifactSetFiles(t testing.TB, mediaType, configType string, layers ...blob) (archive.Files, oci.Manifest) {
 	t.Helper()
 	a := oci.NewArchive()
@@ -50,7 +50,7 @@ func artifactSetFiles(t testing.TB, mediaType, configType string, layers ...blob
 	return files, manifest
 }
 
-// scene is a component in a registry with a resource of every kind.
+// scene returns a component in a registry with a resource of every kind.
 func scene(t testing.TB) (*registry.Registry, *Repositories, component.Coordinates) {
 	t.Helper()
 	server := registry.Start(t, registry.Options{})
@@ -134,7 +134,7 @@ func TestContent(t *testing.T) {
 	wantMissing(t, "lost", err, "push it")
 	small := New(Options{Client: r.options.Client, ContentBytes: 4})
 	_, err = read(t.Context(), t, small, at, "hello")
-	wantError(t, "too large", err, failure.Terminal, "more than 4 bytes")
+	wantError(t, "too large", err, failure.Terminal, "exceeds the limit of 4 bytes")
 }
 
 func TestBlueprints(t *testing.T) {
@@ -149,7 +149,7 @@ func TestBlueprints(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"plain": `media type "text/plain" is not that of a blueprint: set mediaType`, "corrupt": "unpack it", "image": "the artifact is no blueprint", "unknown": "blueprint unknown of component example.org/a:1.0.0: content of type s3 cannot be read",
+		"plain": `media type "text/plain" is not that of a blueprint: set mediaType`, "corrupt": "unpack it", "image": "the artifact is not a blueprint", "unknown": "blueprint unknown of component example.org/a:1.0.0: content of type s3 cannot be read",
 	} {
 		_, err := r.Blueprint(t.Context(), at, resource(t, r, at, name))
 		wantError(t, name, err, failure.Terminal, want)
@@ -198,9 +198,9 @@ func TestCharts(t *testing.T) {
 		}
 	}
 	_, err := r.Chart(t.Context(), at, resource(t, r, at, "artifact-two"))
-	wantError(t, "two", err, failure.Terminal, "2 layers that are charts")
+	wantError(t, "two", err, failure.Terminal, "2 chart layers")
 	_, err = r.Chart(t.Context(), at, resource(t, r, at, "image"))
-	wantError(t, "image", err, failure.Terminal, "the artifact is no chart")
+	wantError(t, "image", err, failure.Terminal, "the artifact is not a chart")
 	_, err = r.Chart(t.Context(), at, resource(t, r, at, "unknown"))
 	wantError(t, "unknown", err, failure.Terminal, "chart unknown of component example.org/a:1.0.0: content of type s3 cannot be read")
 	if got, err := r.ChartArtifact(t.Context(), server.URL+"/artifacts/chart:1"); err != nil || string(got) != "chart" {
@@ -261,7 +261,7 @@ func TestDigests(t *testing.T) {
 	}{
 		"hello": {signature.Digest{Hash: signature.SHA256, Normalisation: signature.ArtifactDigest}, "but the resource is a blob"},
 		"image": {signature.Digest{Hash: signature.SHA256, Normalisation: signature.BlobDigest}, "but the resource is an artifact"},
-		"world": {signature.Digest{Hash: "MD5"}, `the hash algorithm "MD5" is not known`},
+		"world": {signature.Digest{Hash: "MD5"}, `unknown hash algorithm "MD5"`},
 		"none":  {signature.Digest{}, "content of type none cannot be read"},
 	} {
 		_, err := r.Digest(t.Context(), at, resource(t, r, at, name), test.want)
@@ -269,7 +269,7 @@ func TestDigests(t *testing.T) {
 	}
 }
 
-// A blueprint of an archive is the one of a registry, and what is pushed into an archive that was read adds to it.
+// The blueprint of an archive equals that of a registry, and a push into an archive that was read adds to it.
 func TestStoreBlueprint(t *testing.T) {
 	into := oci.NewArchive()
 	r := New(Options{})
@@ -302,16 +302,16 @@ func TestStoreBlueprint(t *testing.T) {
 		}
 	}
 	_, _, err = r.BlueprintIn(t.Context(), opened, "team/shop", "3")
-	wantMissing(t, "another tag", err, "the archive does not have it")
+	wantMissing(t, "another tag", err, "not in the archive")
 	changes, index, err := opened.Changes()
 	if err != nil || len(changes) != 3 || !strings.Contains(string(index), first.Digest.String()) {
 		t.Errorf("%d files, index %s, %v", len(changes), index, err)
 	}
 	_, err = StoreBlueprint(t.Context(), into, StoredAs{Repository: "x", Tag: "1"}, archive.Files{"a\\b": nil})
-	wantError(t, "a name that others do not read", err, failure.Terminal, "nobody could read the blueprint", "no clean path")
+	wantError(t, "a name that others do not read", err, failure.Terminal, "the blueprint would not be readable", "not a clean path")
 }
 
-// One archive can stand for all repositories that are named.
+// One archive can replace all named repositories.
 func TestInstead(t *testing.T) {
 	store := oci.NewArchive()
 	hello := blob{"text/plain", "hello"}

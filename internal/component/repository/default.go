@@ -10,10 +10,10 @@ import (
 	"espalier.dev/internal/component/resolve"
 )
 
-// DefaultFlag is the flag that says where components are for which nothing else does, wherever there is one. Errors name it.
+// DefaultFlag is the name of the flag with the default repository context, wherever there is one. Errors name it.
 const DefaultFlag = "default-repository-context"
 
-// Check says why a repository context cannot be understood, if it is so. Whether anything is there is not asked.
+// Check returns why a repository context is invalid, or nil. It does not check that the repository exists.
 func Check(c component.RepositoryContext) error {
 	_, err := New(Options{}).place(c)
 	if errors.Is(err, resolve.ErrNotFound) {

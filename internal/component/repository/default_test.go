@@ -45,7 +45,7 @@ func TestDefault(t *testing.T) {
 			}
 		}
 	}
-	// What is named is not completed by the default.
+	// The default does not complete what is named.
 	at := component.Coordinates{RepositoryContext: in(further), Name: "a", Version: "1.0.0"}
 	_, err := New(Options{Client: c, Default: in(standard)}).Descriptor(t.Context(), at)
 	wantMissing(t, "named, and not there", err)

@@ -16,9 +16,8 @@ import (
 	"espalier.dev/internal/component/signature"
 )
 
-// Digest computes the digest of what a resource consists of: by the way that is wanted, or by the way that fits if none is.
-// For the digest of an artifact nothing but its manifest is read; a blob is read as it is, whatever it is packed with.
-// Errors do not name the resource: who asks for it does.
+// Digest computes the digest of a resource's content: in the wanted way, or in the fitting one if none is wanted. For an artifact it reads
+// only the manifest; it reads a blob as it is, however it is packed. Errors do not name the resource: the caller does.
 func (r *Repositories) Digest(
 	ctx context.Context, of component.Coordinates, resource *component.Resource, want signature.Digest,
 ) (signature.Digest, error) {
@@ -45,7 +44,7 @@ func (r *Repositories) Digest(
 	return blobDigest(found, want)
 }
 
-// artifactDigest is the digest by which the registry knows the manifest.
+// artifactDigest returns the digest under which the registry has the manifest.
 func artifactDigest(a *artifact, want signature.Digest) (signature.Digest, error) {
 	own := a.manifest.Digest
 	computed := signature.Digest{Hash: want.Hash, Normalisation: want.Normalisation, Value: own.Encoded()}
@@ -59,7 +58,7 @@ func artifactDigest(a *artifact, want signature.Digest) (signature.Digest, error
 	if err != nil {
 		return signature.Digest{}, err
 	}
-	// A manifest may be known by another algorithm than the one that is wanted.
+	// The registry may use another algorithm than the wanted one for the manifest.
 	sum.Write(a.manifest.Content)
 	computed.Value = hex.EncodeToString(sum.Sum(nil))
 	return computed, nil
@@ -93,5 +92,5 @@ func newHash(name string) (hash.Hash, error) {
 	case signature.IsSHA512(name):
 		return sha512.New(), nil
 	}
-	return nil, invalid(ReasonResourceInvalid, "the hash algorithm %q is not known: use %s or %s", name, signature.SHA256, signature.SHA512)
+	return nil, invalid(ReasonResourceInvalid, "unknown hash algorithm %q: use %s or %s", name, signature.SHA256, signature.SHA512)
 }

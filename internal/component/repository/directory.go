@@ -21,7 +21,7 @@ const (
 	blobsFolder    = "blobs"
 	maxDescriptors = 10_000
 
-	// Limits of the file systems that an inline repository context writes out.
+	// Limits of the file systems in inline repository contexts.
 	maxTreeBytes = 8 << 20
 	maxTreeDepth = 32
 )
@@ -44,7 +44,7 @@ func (r *Repositories) pathOf(fields fieldsOf) (string, error) {
 	return name, nil
 }
 
-// local understands the context of a directory.
+// local parses the context of a directory.
 func (r *Repositories) local(fields fieldsOf) (place, error) {
 	name, err := r.pathOf(fields)
 	if err != nil {
@@ -65,7 +65,7 @@ func below(in fs.FS, descriptors, blobs string) (place, error) {
 	return &folder{descriptors: at, blobs: content}, nil
 }
 
-// inline understands a context that carries its files in itself.
+// inline parses a context that contains its files.
 func (r *Repositories) inline(fields fieldsOf) (place, error) {
 	files, given, err := tree(fields, "fileSystem")
 	if err != nil {
@@ -105,7 +105,7 @@ func subfolder(in fs.FS, fields fieldsOf, name string) (fs.FS, error) {
 	return at, nil
 }
 
-// tree reads a file system that is written out: a text is a file, an object is a directory.
+// tree reads an inline file system: a string is a file, an object is a directory.
 func tree(fields fieldsOf, name string) (archive.Files, bool, error) {
 	value, found := fields[name]
 	if !found || value == nil {
@@ -153,11 +153,11 @@ func (w *treeReader) directory(at string, entries map[string]any, depth int) err
 	return nil
 }
 
-// find reads all descriptors. One that is broken spoils the repository, for it may be the one that is looked for.
+// find reads all descriptors. A broken one makes the repository fail, because it may be the wanted one.
 func (f *folder) find(_ context.Context, id component.ID) (*version, error) {
 	entries, err := fs.ReadDir(f.descriptors, ".")
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, notFound("the directory of the repository is not there")
+		return nil, notFound("the directory of the repository does not exist")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the directory of the repository: %w", err)
@@ -202,7 +202,7 @@ func readFile(in fs.FS, name string, most int64) ([]byte, error) {
 	return data, err
 }
 
-// local opens a blob: a file, or a directory, which counts as an archive of it. Names have a dot where digests have a colon.
+// local opens a blob: a file, or a directory, which counts as an archive of its content. File names have a dot where digests have a colon.
 func (f *folder) local(_ context.Context, blob component.Blob) (content, error) {
 	for _, name := range []string{blob.Reference, strings.Replace(blob.Reference, ":", ".", 1)} {
 		name = path.Clean(strings.TrimLeft(name, "/"))

@@ -33,7 +33,7 @@ func blobs(below string) archive.Files {
 	return files
 }
 
-// tree writes files as a repository context has them.
+// treeOf returns files in the form of a repository context.
 func treeOf(files archive.Files) map[string]any {
 	root := map[string]any{}
 	for name, content := range files {
@@ -123,7 +123,7 @@ func TestBrokenDirectories(t *testing.T) {
 	_, err := New(Options{Files: archive.Files{"r/a": localComponent("example.org/a"), "r/README.md": []byte("text")}}).Descriptor(t.Context(), at)
 	wantError(t, "a file that is none", err, failure.Terminal, "README.md: component descriptor")
 	_, err = New(Options{Files: archive.Files{"other": nil}}).Descriptor(t.Context(), at)
-	wantMissing(t, "no directory", err, "is not there")
+	wantMissing(t, "no directory", err, "does not exist")
 	deep := map[string]any{"f": "x"}
 	for range maxTreeDepth + 1 {
 		deep = map[string]any{"d": deep}

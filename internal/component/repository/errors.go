@@ -12,25 +12,24 @@ import (
 	"espalier.dev/internal/oci"
 )
 
-// The reasons of errors, beside those of package oci.
+// The reasons of errors, in addition to those of package oci.
 const (
-	// ReasonRepositoryContextMissing says that nothing tells where a component is.
+	// ReasonRepositoryContextMissing means that nothing says where a component is.
 	ReasonRepositoryContextMissing = "RepositoryContextMissing"
-	// ReasonRepositoryInvalid says that a repository context cannot be understood.
+	// ReasonRepositoryInvalid means that a repository context is invalid.
 	ReasonRepositoryInvalid = "RepositoryInvalid"
-	// ReasonComponentInvalid says that what is stored is no component, or a broken one.
+	// ReasonComponentInvalid means that the stored content is not a component, or is a broken one.
 	ReasonComponentInvalid = "ComponentInvalid"
-	// ReasonResourceInvalid says that a resource cannot be used for what it is asked for.
+	// ReasonResourceInvalid means that a resource does not suit its use.
 	ReasonResourceInvalid = "ResourceInvalid"
 )
 
-// invalid is an error that no retry mends.
+// invalid returns an error that no retry can fix.
 func invalid(reason, format string, args ...any) error {
 	return failure.Terminalf(failure.Details{Reason: reason}, format, args...)
 }
 
-// notFound is an error about something that is not there, but may be later. It counts as resolve.ErrNotFound, and says what is
-// missing in its own words.
+// notFound returns an error about something that does not exist yet. It wraps resolve.ErrNotFound, and its message says what is missing.
 func notFound(format string, args ...any) error {
 	return &missing{text: fmt.Sprintf(format, args...)}
 }
@@ -44,7 +43,7 @@ func (m *missing) Error() string        { return m.text }
 func (m *missing) Is(target error) bool { return target == resolve.ErrNotFound }
 func (m *missing) Unwrap() error        { return m.cause }
 
-// fromStore makes what a store does not have an error that counts as resolve.ErrNotFound.
+// fromStore converts an error of a store about missing content into one that wraps resolve.ErrNotFound.
 func fromStore(err error) error {
 	if oci.ClassOf(err) == oci.NotFound && !errors.Is(err, resolve.ErrNotFound) {
 		return &missing{text: err.Error(), cause: err}

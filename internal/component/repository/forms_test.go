@@ -18,13 +18,13 @@ import (
 	"espalier.dev/internal/testkit/registry"
 )
 
-// Media types of Docker, beside those of its manifests.
+// Media types of Docker, in addition to those of its manifests.
 const (
 	dockerConfig = "application/vnd.docker.container.image.v1+json"
 	dockerLayer  = "application/vnd.docker.image.rootfs.diff.tar.gzip"
 )
 
-// Manifests and layers with the media types of Docker are read as those of OCI are: of components, and of what they refer to.
+// Manifests and layers with Docker's media types are read like those of OCI: those of components, and of what they refer to.
 func TestDockerManifests(t *testing.T) {
 	server := registry.Start(t, registry.Options{})
 	c := client(t)
@@ -73,18 +73,18 @@ func TestDockerManifests(t *testing.T) {
 	}
 }
 
-// setForm is a form in which writers of components have packed, or pack, an artifact into a blob.
+// setForm is a format in which past or present tools pack an artifact into a blob.
 type setForm struct {
 	mediaType    string
 	manifestType string
-	// change makes the form of the one of today.
+	// change converts the current format into this one.
 	change func(archive.Files) archive.Files
 	plain  bool
-	// broken is why it cannot be read, if it is so.
+	// broken is why it cannot be read, or empty.
 	broken string
 }
 
-// Artifacts that are local blobs are read in the forms of today and in those of before.
+// Artifacts that are local blobs are read in current and former formats.
 func TestArtifactSetForms(t *testing.T) {
 	forms := map[string]setForm{
 		"today":         {},
@@ -118,7 +118,7 @@ func TestArtifactSetForms(t *testing.T) {
 					index["manifests"] = append(manifests, manifests[0])
 				})
 			},
-			broken: "does not say which of its 2 manifests is meant",
+			broken: "does not indicate which of its 2 manifests to use",
 		},
 		"no index": {
 			change: func(files archive.Files) archive.Files { delete(files, "index.json"); return files },
@@ -156,7 +156,7 @@ func TestArtifactSetForms(t *testing.T) {
 	}
 }
 
-// layer is a blueprint in the form, and the digest of the artifact that it is.
+// layer returns a blueprint in this format, and the digest of its artifact.
 func (f setForm) layer(t *testing.T) (blob, string) {
 	t.Helper()
 	if f.mediaType == "" {

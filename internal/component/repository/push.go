@@ -37,7 +37,7 @@ func (r *Repositories) PushBlueprint(ctx context.Context, reference string, file
 	return parsed.String(), nil
 }
 
-// StoredAs says under which name a store keeps an artifact.
+// StoredAs is the name under which a store keeps an artifact.
 type StoredAs struct {
 	Repository string
 	Tag        string
@@ -61,9 +61,9 @@ func pushBlueprint(ctx context.Context, store oci.Store, repository string, file
 	if err != nil {
 		return oci.Manifest{}, err
 	}
-	// What cannot be unpacked within the limits had better not be there.
+	// Reject what could not be unpacked within the limits.
 	if _, err := archive.Read(bytes.NewReader(packed), archive.Default); err != nil {
-		return oci.Manifest{}, invalid(ReasonResourceInvalid, "nobody could read the blueprint: %w", err)
+		return oci.Manifest{}, invalid(ReasonResourceInvalid, "the blueprint would not be readable: %w", err)
 	}
 	image := ocispec.Manifest{MediaType: oci.MediaTypeManifest}
 	image.SchemaVersion = 2

@@ -52,11 +52,11 @@ var descriptorTypes = map[string]bool{
 type shelf struct {
 	store oci.Store
 	at    oci.Address
-	// repository says in which repository of the store a component is.
+	// repository returns the repository of a component in the store.
 	repository func(component string) string
 }
 
-// registry understands the context of a registry.
+// registry parses the context of a registry.
 func (r *Repositories) registry(fields fieldsOf) (place, error) {
 	at, err := oci.ParseAddress(fields.text("baseUrl"))
 	if err != nil {
@@ -70,7 +70,7 @@ func (r *Repositories) registry(fields fieldsOf) (place, error) {
 	return &lazyShelf{repositories: r, at: at, repository: naming}, nil
 }
 
-// mapping says in which repository a component is.
+// mapping returns the function from a component to its repository.
 func mapping(name, below string) (func(string) string, error) {
 	switch name {
 	case "", "urlPath":
@@ -99,7 +99,7 @@ func (l *lazyShelf) find(ctx context.Context, id component.ID) (*version, error)
 	return (&shelf{store: store, at: l.at, repository: l.repository}).find(ctx, id)
 }
 
-// connect returns a registry, seen with the credential for one of its repositories.
+// connect returns a registry with the credential for one of its repositories.
 func (r *Repositories) connect(at oci.Address, repository string) (oci.Store, error) {
 	if r.options.Client == nil {
 		return nil, invalid(ReasonRepositoryInvalid, "registry %s: registries cannot be read here", at.Host)
@@ -121,7 +121,7 @@ func (r *Repositories) connect(at oci.Address, repository string) (oci.Store, er
 	})
 }
 
-// archive understands the context of an archive.
+// archive parses the context of an archive.
 func (r *Repositories) archive(fields fieldsOf) (place, error) {
 	name, err := r.pathOf(fields)
 	if err != nil {
@@ -141,7 +141,7 @@ func (r *Repositories) archive(fields fieldsOf) (place, error) {
 	return &shelf{store: opened, repository: naming}, err
 }
 
-// tagOf and versionOf translate between versions and tags, which must not have a plus.
+// tagOf and versionOf translate between versions and tags, which must not contain a plus.
 func tagOf(version string) string { return strings.ReplaceAll(version, "+", ".build-") }
 
 // VersionOf returns the version that a tag stands for.
@@ -204,7 +204,7 @@ func (a *artifact) descriptor(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	if !slices.Contains(configTypes, image.Config.MediaType) {
-		return nil, invalid(ReasonComponentInvalid, "the artifact is no component: its config has the media type %q", image.Config.MediaType)
+		return nil, invalid(ReasonComponentInvalid, "the artifact is not a component: its config has the media type %q", image.Config.MediaType)
 	}
 	layer, err := a.descriptorLayer(ctx, image.Config, image.Layers)
 	if err != nil {
@@ -212,9 +212,9 @@ func (a *artifact) descriptor(ctx context.Context) ([]byte, error) {
 	}
 	isArchive, known := descriptorTypes[layer.MediaType]
 	if !known {
-		return nil, invalid(ReasonComponentInvalid, "the component descriptor has the media type %q, which is not known", layer.MediaType)
+		return nil, invalid(ReasonComponentInvalid, "the component descriptor has the unknown media type %q", layer.MediaType)
 	}
-	// An archive is larger than what it contains.
+	// An archive is larger than its content.
 	const overhead = 64 << 10
 	limited := oci.BlobLimit{Descriptor: layer, Most: int64(component.DefaultLimits.Bytes) + overhead}
 	text, err := oci.ReadBlob(ctx, a.store, a.repository, limited)
@@ -231,7 +231,7 @@ func (a *artifact) descriptor(ctx context.Context) ([]byte, error) {
 	return files[descriptorFile], nil
 }
 
-// descriptorLayer returns the layer that the config names, or else the first one that can be a descriptor.
+// descriptorLayer returns the layer that the config names, or else the first layer that can be a descriptor.
 func (a *artifact) descriptorLayer(ctx context.Context, config oci.Descriptor, layers []oci.Descriptor) (oci.Descriptor, error) {
 	text, err := oci.ReadBlob(ctx, a.store, a.repository, oci.BlobLimit{Descriptor: config, Most: maxConfigBytes})
 	if err != nil {
@@ -258,7 +258,7 @@ func (a *artifact) descriptorLayer(ctx context.Context, config oci.Descriptor, l
 	return content.Layer, nil
 }
 
-// local opens layers of the component's artifact, and artifacts that its index has beside it.
+// local opens layers of the component's artifact, and the artifacts beside it in its index.
 func (a *artifact) local(nested []oci.Descriptor) func(context.Context, component.Blob) (content, error) {
 	return func(ctx context.Context, blob component.Blob) (content, error) {
 		for _, one := range nested {
@@ -275,7 +275,7 @@ func (a *artifact) local(nested []oci.Descriptor) func(context.Context, componen
 	}
 }
 
-// layers opens a blob that is a layer, or several of them in a row.
+// layers opens a blob that is one layer, or a concatenation of several.
 func (a *artifact) layers(ctx context.Context, layers []oci.Descriptor, blob component.Blob) (content, error) {
 	var wanted []oci.Descriptor
 	result := content{mediaType: blob.MediaType}
@@ -309,7 +309,7 @@ func (a *artifact) concatenated(ctx context.Context, wanted []oci.Descriptor) (i
 	return &joined{Reader: all.reader(), chain: all}, nil
 }
 
-// chain is content in parts.
+// chain concatenates content.
 type chain []io.ReadCloser
 
 func (c chain) Close() error {

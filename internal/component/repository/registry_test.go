@@ -43,7 +43,7 @@ func TestContexts(t *testing.T) {
 		fields map[string]any
 		want   string
 	}{
-		"an unknown type":    {map[string]any{"type": "ftp"}, `type "ftp" is not known`},
+		"an unknown type":    {map[string]any{"type": "ftp"}, `unknown type "ftp"`},
 		"an unknown version": {map[string]any{"type": "oci/v7"}, `no version "v7"`},
 		"no address":         {map[string]any{"type": "oci"}, "baseUrl"},
 		"a password":         {map[string]any{"type": "oci", "baseUrl": "https://me:canary@host"}, "no user or password"},
@@ -62,7 +62,7 @@ func TestContexts(t *testing.T) {
 	}
 }
 
-// A component is read whatever media types its writer used, and however it arranged its layers.
+// A component is read regardless of its writer's media types and the order of its layers.
 func TestLayouts(t *testing.T) {
 	server := registry.Start(t, registry.Options{})
 	c := client(t)
@@ -96,8 +96,8 @@ func TestLayouts(t *testing.T) {
 		component written
 		want      string
 	}{
-		"no component":       {written{configType: "application/vnd.oci.image.config.v1+json"}, "the artifact is no component"},
-		"an unknown layer":   {written{layerType: "application/vnd.ocm.software.component-descriptor.v2+yaml+tar+gzip"}, "which is not known"},
+		"no component":       {written{configType: "application/vnd.oci.image.config.v1+json"}, "the artifact is not a component"},
+		"an unknown layer":   {written{layerType: "application/vnd.ocm.software.component-descriptor.v2+yaml+tar+gzip"}, "unknown media type"},
 		"a broken component": {written{resources: "{name: x}"}, "access: is required"},
 	} {
 		test.component.name, test.component.version = "example.org/"+strings.ReplaceAll(name, " ", "-"), "1.0.0"
@@ -156,7 +156,7 @@ func TestResolvers(t *testing.T) {
 			t.Errorf("%s: got %v, %v", name, d, err)
 		}
 	}
-	// An image beside the component is reached in the way in which a resolver says that the component is.
+	// An image beside the component is read in the same way as the component, as its resolver says.
 	artifactOf(t, store(t, c, two), "images/x", "1", "application/vnd.example", blob{"text/plain", "image"})
 	written{name: "example.org/image", version: "1.0.0", resources: `{name: image, type: t, version: 1.0.0, access: {type: ociArtifact, imageReference: "` + two.Host + `/images/x:1"}}`}.push(t, store(t, c, two))
 	r := New(Options{Client: c, Resolvers: []credentials.Resolver{resolver(two.URL, "")}})
@@ -165,16 +165,16 @@ func TestResolvers(t *testing.T) {
 	}
 	_, err := New(Options{Client: c}).Descriptor(t.Context(), component.Coordinates{Name: "a", Version: "1.0.0"})
 	wantError(t, "nowhere", err, failure.Retryable, "no repository is named")
-	// A registry that fails may have it.
+	// A failing registry may have the component.
 	one.Break(registry.Status(403))
 	_, err = New(Options{Client: c, Resolvers: []credentials.Resolver{resolver(two.URL, "")}}).Descriptor(t.Context(), component.Coordinates{RepositoryContext: here, Name: "example.org/one", Version: "1.0.0"})
-	wantError(t, "forbidden", err, failure.Retryable, "give them the right")
+	wantError(t, "forbidden", err, failure.Retryable, "grant it")
 	one.Break(registry.Status(500))
 	_, err = New(Options{Client: c, Resolvers: []credentials.Resolver{resolver(two.URL, "")}}).Descriptor(t.Context(), component.Coordinates{RepositoryContext: here, Name: "example.org/one", Version: "1.0.0"})
 	wantError(t, "failing", err, failure.Retryable, "fails (status 500)")
 }
 
-// The credential of the most specific consumer is shown, and the authority of a private registry is trusted.
+// The most specific consumer's credential is used, and the authority of a private registry is trusted.
 func TestCredentials(t *testing.T) {
 	server := registry.Start(t, registry.Options{TLS: true, Username: "me", Password: "secret"})
 	c := client(t)
@@ -261,11 +261,11 @@ func TestTransportArchive(t *testing.T) {
 		}
 		at.Name = "example.org/b"
 		_, err := r.Descriptor(t.Context(), at)
-		wantMissing(t, form, err, "the archive does not have it")
+		wantMissing(t, form, err, "not in the archive")
 	}
 	at := component.Coordinates{RepositoryContext: contextOf(t, map[string]any{"type": "CommonTransportFormat", "filePath": "y"}), Name: "a", Version: "1.0.0"}
 	_, err = New(Options{}).Descriptor(t.Context(), at)
-	wantMissing(t, "no files", err, "the file is not there")
+	wantMissing(t, "no files", err, "the file does not exist")
 	_, err = New(Options{}).Descriptor(t.Context(), component.Coordinates{RepositoryContext: contextOf(t, map[string]any{"type": "oci", "baseUrl": "r.example.com"}), Name: "a", Version: "1.0.0"})
 	wantError(t, "no client", err, failure.Terminal, "cannot be read here")
 }

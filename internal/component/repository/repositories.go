@@ -21,31 +21,31 @@ import (
 )
 
 const (
-	// foundCacheBytes is for the components that were found. A descriptor is some times larger in memory than as text.
+	// foundCacheBytes is for found components. A descriptor is several times larger in memory than as text.
 	foundCacheBytes  = 8 << 20
 	descriptorFactor = 4
 	imageCacheBytes  = 1 << 20
-	// archiveCacheBytes is enough for the largest archive that can be read.
+	// archiveCacheBytes has room for the largest archive that can be read.
 	archiveCacheBytes = 300 << 20
 )
 
-// Options say with what components are read.
+// Options configure Repositories.
 type Options struct {
-	// Client reads registries. It is required for them.
+	// Client reads registries. It is required for registries.
 	Client *oci.Client
-	// Credentials are shown to registries.
+	// Credentials authenticate to registries.
 	Credentials credentials.Set
-	// Resolvers say where components are that the repository of a reference does not have, those to be asked first coming first.
+	// Resolvers say, in order, where to look up components that the repository of a reference does not have.
 	Resolvers []credentials.Resolver
-	// Files is where repositories of the types local and CommonTransportFormat are. Nil means that there are none.
+	// Files contains the repositories of the types local and CommonTransportFormat. Nil means that there are none.
 	Files fs.FS
-	// Default is where components are looked up whose reference names no repository, unless it is the zero value.
+	// Default is the repository of references that name none, unless it is the zero value.
 	Default component.RepositoryContext
-	// Instead takes the place of every repository that is named, of resolvers too, unless it is the zero value.
+	// Instead replaces every named repository, including those of resolvers, unless it is the zero value.
 	Instead component.RepositoryContext
-	// ContentBytes is how large content may be that is read into memory; zero means 32 MiB.
+	// ContentBytes is the maximum size of content that is read into memory; zero means 32 MiB.
 	ContentBytes int64
-	// Archives keeps packed archives of Files open from job to job. Nil means that they are read in each one.
+	// Archives caches packed archives of Files across jobs. Nil means that each job reads them.
 	Archives *Archives
 	// ArchiveLimits bound the archives of blueprints; the zero value means archive.Default.
 	ArchiveLimits archive.Limits
@@ -53,17 +53,17 @@ type Options struct {
 
 // Repositories is a resolve.Source for all kinds of repositories, and reads resources. It is safe for concurrent use.
 //
-// What it has found it remembers, although a tag may move: make one for each job.
+// It caches what it has found, although a tag may move: create one for each job.
 type Repositories struct {
 	options Options
 	found   *lru.Cache[*version]
-	// images are the manifests that image references led to. What was verified is thus what is used, although a tag may move.
+	// images are the manifests of image references, cached so that what is used is what was verified, although a tag may move.
 	images *lru.Cache[oci.Manifest]
-	// archives are those that were opened: the content of a packed one is in memory. In one job they do not change.
+	// archives are the opened archives: the content of a packed one is in memory. They do not change during one job.
 	archives *lru.Cache[*oci.Archive]
 }
 
-// New returns repositories. Nothing is read yet.
+// New returns repositories. It reads nothing yet.
 func New(options Options) *Repositories {
 	if options.Files == nil {
 		options.Files = archive.Files{}
@@ -82,21 +82,22 @@ func New(options Options) *Repositories {
 	}
 }
 
-// Default is where components are looked up whose reference names no repository; the zero value if there is no such place.
+// Default returns the repository of references that name none; the zero value if there is none.
 func (r *Repositories) Default() component.RepositoryContext { return r.options.Default }
 
-// version is a version of a component that was found, with a way to its local blobs.
+// version is a version of a component that was found, with access to its local blobs.
 type version struct {
 	descriptor *component.Descriptor
-	// local opens a blob that is stored along with the descriptor.
+	// local opens a blob that is stored with the descriptor.
 	local func(ctx context.Context, blob component.Blob) (content, error)
-	// store is where the component's registry is, so that artifacts can be named relative to it; nil if it is in none.
+	// store contains the component's registry, so that artifacts can be named relative to it; nil if the component is not in a registry or
+	// archive.
 	store oci.Store
 	// at is the address of that registry, the zero value for an archive.
 	at oci.Address
 }
 
-// place is a repository. What it does not have is an error that is resolve.ErrNotFound.
+// place is a repository. Its error for missing components is resolve.ErrNotFound.
 type place interface {
 	find(ctx context.Context, id component.ID) (*version, error)
 }
@@ -128,14 +129,14 @@ func (r *Repositories) find(ctx context.Context, at component.Coordinates) (*ver
 	})
 }
 
-// search asks the repository that is named, and then those that resolvers offer.
+// search asks the named repository, and then those of the resolvers.
 func (r *Repositories) search(ctx context.Context, at component.Coordinates) (*version, error) {
 	contexts, err := r.contexts(at)
 	if err != nil {
 		return nil, err
 	}
 	if len(contexts) == 0 {
-		// The Context may be completed later.
+		// The Context may get one later.
 		return nil, failure.NewRetryable(failure.Details{Operation: "ReadComponent", Reason: ReasonRepositoryContextMissing}, fmt.Errorf(
 			"component %s: no repository is named: set repositoryContext in the reference or in the Context, a resolver in its ocmConfig, "+
 				"or --%s",
@@ -189,7 +190,7 @@ func (r *Repositories) findIn(ctx context.Context, in component.RepositoryContex
 	return where.find(ctx, id)
 }
 
-// place understands a repository context.
+// place parses a repository context.
 func (r *Repositories) place(in component.RepositoryContext) (place, error) {
 	kind, number, versioned := strings.Cut(in.Type(), "/")
 	if versioned && number != "v1" {
@@ -207,10 +208,10 @@ func (r *Repositories) place(in component.RepositoryContext) (place, error) {
 		return r.inline(fields)
 	}
 	return nil, invalid(ReasonRepositoryInvalid,
-		"repository context: the type %q is not known: use OCIRegistry, CommonTransportFormat, local or inline", kind)
+		"repository context: unknown type %q: use OCIRegistry, CommonTransportFormat, local or inline", kind)
 }
 
-// versionPattern is a lenient semantic version: a v in front, and parts that are missing, do not matter.
+// versionPattern matches lenient semantic versions: a leading v and missing parts are accepted.
 var versionPattern = regexp.MustCompile(`^v?\d+(\.\d+){0,2}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
 
 func checkID(id component.ID) error {
@@ -220,7 +221,7 @@ func checkID(id component.ID) error {
 	return nil
 }
 
-// fieldsOf are the fields of a repository context that are texts.
+// fieldsOf gives access to the string fields of a repository context.
 type fieldsOf map[string]any
 
 func (f fieldsOf) text(name string) string {

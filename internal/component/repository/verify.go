@@ -10,8 +10,8 @@ import (
 	"espalier.dev/internal/component/signature"
 )
 
-// Verify checks a signature of the root of a closure: of its descriptor, of those below it, and of all content. References lead
-// where the closure has them lead. So a component that overwrites have put in the place of a signed one does not pass.
+// Verify checks a signature of the root of a closure: of its descriptor, of those below it, and of all content. References are resolved as
+// in the closure, so a component that overwrites have substituted for a signed one does not pass.
 func (r *Repositories) Verify(ctx context.Context, set *component.Set, name string, trust signature.Trust) error {
 	return signature.Verify(set.Root(), name, signature.World{
 		Component: set.Target,

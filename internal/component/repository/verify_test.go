@@ -23,7 +23,7 @@ import (
 	"espalier.dev/internal/testkit/registry"
 )
 
-// signed adds a signature to a component, as a tool would before it pushes it.
+// signed adds a signature to a component, as a tool does before it pushes it.
 func signed(t testing.TB, w written, key *rsa.PrivateKey) string {
 	t.Helper()
 	d, err := component.Parse([]byte(w.text()), component.DefaultLimits)

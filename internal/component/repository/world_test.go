@@ -62,21 +62,21 @@ func contextOf(t testing.TB, fields map[string]any) component.RepositoryContext 
 	return c
 }
 
-// written is a component that is laid out by hand, as the specification has it.
+// written is a component that the tests lay out themselves, as the specification defines it.
 type written struct {
 	name, version, resources, references string
 	// signatures is JSON.
 	signatures string
-	// the media types of config and descriptor; those of today if they are empty.
+	// configType and layerType are the media types of config and descriptor; the current ones if empty.
 	configType, layerType string
-	// repository is the repository that it lies in; the usual one if it is empty.
+	// repository is the repository of the component; the usual one if empty.
 	repository string
 	layers     []blob
-	// swapped puts the descriptor behind the other layers.
+	// swapped puts the descriptor after the other layers.
 	swapped bool
 	// docker gives the manifests the media types of Docker.
 	docker bool
-	// index wraps the component into an index, beside other artifacts.
+	// index wraps the component in an index, beside other artifacts.
 	index []oci.Descriptor
 }
 
@@ -235,7 +235,7 @@ func wantMissing(t testing.TB, name string, err error, texts ...string) {
 	}
 }
 
-// resource returns a resource of a component that can be found.
+// resource returns a resource of a component that must exist.
 func resource(t testing.TB, r *Repositories, at component.Coordinates, name string) *component.Resource {
 	t.Helper()
 	d, err := r.Descriptor(t.Context(), at)

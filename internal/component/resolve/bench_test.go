@@ -10,7 +10,7 @@ import (
 	"espalier.dev/internal/component"
 )
 
-// parsing is a source that reads its descriptors from text each time, as repositories do.
+// parsing is a source that parses its descriptors each time, as repositories do.
 type parsing map[component.ID][]byte
 
 func (p parsing) Descriptor(_ context.Context, at component.Coordinates) (*component.Descriptor, error) {

@@ -12,11 +12,11 @@ import (
 	"espalier.dev/internal/component"
 )
 
-// parallel is how many descriptors are read at the same time.
+// parallel is how many descriptors are read concurrently.
 const parallel = 8
 
-// Closure collects a component with everything that it refers to. Each version of a component is read once. An error
-// names the references that led to where it arose, and all components of the same depth that could not be read.
+// Closure collects a component with everything that it refers to. It reads each version of a component once. An error names the references
+// that led to its cause, and all components of the same depth that could not be read.
 func Closure(ctx context.Context, source Source, options component.ClosureOptions) (*component.Set, error) {
 	closure, err := component.NewClosure(options)
 	if err != nil {
@@ -36,7 +36,7 @@ func Closure(ctx context.Context, source Source, options component.ClosureOption
 	return closure.Set()
 }
 
-// readAll reads descriptors at the same time and returns them in the order in which they were wanted.
+// readAll reads descriptors concurrently and returns them in the order of wanted.
 func readAll(ctx context.Context, source Source, wanted []component.Wanted) ([]*component.Descriptor, error) {
 	descriptors := make([]*component.Descriptor, len(wanted))
 	failures := make([]error, len(wanted))

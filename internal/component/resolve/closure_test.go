@@ -16,7 +16,7 @@ import (
 	"espalier.dev/internal/component"
 )
 
-// missing is a directory that is not there.
+// missing is a directory that does not exist.
 type missing struct{}
 
 func (missing) Open(name string) (fs.File, error) {
@@ -77,7 +77,7 @@ func layers(t testing.TB, depth, width int) []*component.Descriptor {
 	return all
 }
 
-// However the reads interleave, the set is the same.
+// The set is the same, however the reads interleave.
 func TestClosureIsDeterministic(t *testing.T) {
 	source := memory(t, layers(t, 4, 6)...)
 	var want []string
@@ -169,7 +169,7 @@ func TestClosureOfInlineDescriptor(t *testing.T) {
 	}
 }
 
-// At most as many reads as there are slots run at the same time, and they do run at the same time.
+// At most the permitted number of reads run at the same time, and that many do.
 func TestClosureReadsInParallel(t *testing.T) {
 	source := &gate{Memory: memory(t, layers(t, 1, 3*parallel)...), full: make(chan struct{})}
 	if _, err := Closure(t.Context(), source, component.ClosureOptions{Root: at("c0")}); err != nil {
@@ -180,7 +180,7 @@ func TestClosureReadsInParallel(t *testing.T) {
 	}
 }
 
-// gate lets reads pass when as many as there are slots have arrived.
+// gate lets reads pass when the permitted number of them has arrived.
 type gate struct {
 	*Memory
 	mutex         sync.Mutex

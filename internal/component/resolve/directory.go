@@ -19,18 +19,18 @@ const (
 	blobsFolder      = "blobs"
 )
 
-// maxFiles is how many descriptors a directory may have.
+// maxFiles is the maximum number of descriptors in a directory.
 const maxFiles = 10_000
 
 // ReadDirectory reads all component descriptors in a directory and below it into a source. A descriptor is a file whose
-// name begins with component-descriptor and ends with .yaml, .yml or .json, for example
+// name starts with component-descriptor and ends with .yaml, .yml or .json, for example
 //
 //	component-descriptor.yaml              one component, as in a component archive
 //	component-descriptor-database.yaml     another one beside it
-//	web/component-descriptor.json          a component archive in a folder of its own
+//	web/component-descriptor.json          a component archive in a separate folder
 //	web/blobs/...                          not read: the blobs of that archive
 //
-// Which component a file describes is said by its content only. Other files are ignored.
+// Only the content of a file says which component it describes. Other files are ignored.
 func ReadDirectory(directory fs.FS, limits component.Limits) (*Memory, error) {
 	r := directoryReader{directory: directory, limits: limits, files: map[component.ID]string{}}
 	if err := fs.WalkDir(directory, ".", r.visit); err != nil {
@@ -43,7 +43,7 @@ type directoryReader struct {
 	directory fs.FS
 	limits    component.Limits
 	found     []*component.Descriptor
-	// files says which file describes a component.
+	// files maps components to the files that describe them.
 	files map[component.ID]string
 }
 
@@ -81,7 +81,7 @@ func isDescriptorFile(name string) bool {
 	return false
 }
 
-// read reads one file. A link is not followed, for it could lead out of the directory.
+// read reads one file. It does not follow links, because they could lead out of the directory.
 func (r *directoryReader) read(name string, entry fs.DirEntry) (*component.Descriptor, error) {
 	if !entry.Type().IsRegular() {
 		return nil, errors.New("a component descriptor must be a regular file")

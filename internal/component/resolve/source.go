@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/component"
 )
 
-// ErrNotFound says that a source does not have a component, so that another one may be asked.
+// ErrNotFound means that a source does not have a component, so that another one may be asked.
 var ErrNotFound = errors.New("component not found")
 
 // Source returns component descriptors. It must be safe for concurrent use.
@@ -21,13 +21,12 @@ type Source interface {
 	Descriptor(ctx context.Context, at component.Coordinates) (*component.Descriptor, error)
 }
 
-// Memory is a source of descriptors that are at hand.
+// Memory is a source of descriptors in memory.
 type Memory struct {
 	descriptors map[component.ID]*component.Descriptor
 }
 
-// NewMemory makes a source of descriptors. The same component may be there more than once if it is described in the
-// same way.
+// NewMemory returns a source of descriptors. The same component may occur more than once if the descriptors are equal.
 func NewMemory(descriptors ...*component.Descriptor) (*Memory, error) {
 	m := &Memory{descriptors: make(map[component.ID]*component.Descriptor, len(descriptors))}
 	for _, d := range descriptors {
@@ -39,7 +38,7 @@ func NewMemory(descriptors ...*component.Descriptor) (*Memory, error) {
 	return m, nil
 }
 
-// Descriptor implements Source. The repository context does not matter.
+// Descriptor implements Source. It ignores the repository context.
 func (m *Memory) Descriptor(_ context.Context, at component.Coordinates) (*component.Descriptor, error) {
 	d, found := m.descriptors[at.ID()]
 	if !found {
@@ -65,7 +64,7 @@ func (f First) Descriptor(ctx context.Context, at component.Coordinates) (*compo
 		reasons = append(reasons, err)
 	}
 	if len(reasons) == 0 {
-		return nil, fmt.Errorf("%w: there is no repository to look in", ErrNotFound)
+		return nil, fmt.Errorf("%w: no repository to read from", ErrNotFound)
 	}
 	return nil, errors.Join(reasons...)
 }

@@ -71,7 +71,7 @@ func TestMemory(t *testing.T) {
 	wantError(t, err, "component a:1.0.0 is given twice")
 }
 
-// broken is a repository that cannot be reached.
+// broken is an unreachable repository.
 type broken struct{}
 
 var errBroken = errors.New("connection refused")

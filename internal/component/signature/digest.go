@@ -9,15 +9,15 @@ import "strings"
 const (
 	SHA256 = "SHA-256"
 	SHA512 = "SHA-512"
-	// noDigest is the hash algorithm, and the value, of what is not part of a signature.
+	// noDigest is the hash algorithm and the value of what is not part of a signature.
 	noDigest = "NO-DIGEST"
 	// excluded is the normalisation of what is not part of a signature.
 	excluded = "EXCLUDE-FROM-SIGNATURE"
 )
 
-// Ways to make a digest of content.
+// Ways to compute a digest of content.
 const (
-	// ArtifactDigest is the digest by which a registry knows an artifact.
+	// ArtifactDigest is the digest under which a registry has an artifact.
 	ArtifactDigest = "ociArtifactDigest/v1"
 	// BlobDigest is the hash of the bytes of a blob.
 	BlobDigest = "genericBlobDigest/v1"
@@ -25,16 +25,16 @@ const (
 	legacyArtifactDigest = "ociArtefactDigest/v1"
 )
 
-// Digest is the digest of a resource or of a component. The zero value is none.
+// Digest is the digest of a resource or of a component. The zero value means none.
 type Digest struct {
-	// Hash is the hash algorithm, Normalisation what was done before it was applied.
+	// Hash is the hash algorithm, Normalisation the step before it.
 	Hash          string
 	Normalisation string
-	// Value has hexadecimal digits.
+	// Value is hexadecimal.
 	Value string
 }
 
-// OfArtifact and OfBlob say what a digest is for; neither holds if that is open.
+// OfArtifact reports whether it is the digest of an artifact. If the kind is open, neither OfArtifact nor OfBlob holds.
 func (d Digest) OfArtifact() bool {
 	return d.Normalisation == ArtifactDigest || d.Normalisation == legacyArtifactDigest
 }
@@ -42,12 +42,12 @@ func (d Digest) OfArtifact() bool {
 // OfBlob reports whether it is the digest of a blob.
 func (d Digest) OfBlob() bool { return d.Normalisation == BlobDigest }
 
-// isExcluded reports whether the resource is not part of the signature.
+// isExcluded reports whether the resource is excluded from the signature.
 func (d Digest) isExcluded() bool {
 	return d.Hash == noDigest && d.Normalisation == excluded && d.Value == noDigest
 }
 
-// sameKind reports whether two digests were made in the same way, so that their values can be compared.
+// sameKind reports whether two digests were computed in the same way, so that their values can be compared.
 func (d Digest) sameKind(other Digest) bool {
 	return canonicalHash(d.Hash) == canonicalHash(other.Hash) && canonicalWay(d.Normalisation) == canonicalWay(other.Normalisation)
 }
@@ -59,7 +59,7 @@ func canonicalWay(name string) string {
 	return name
 }
 
-// canonicalHash folds old spellings.
+// canonicalHash maps old spellings to the current one.
 func canonicalHash(name string) string {
 	switch strings.ToLower(name) {
 	case "sha256":
@@ -70,17 +70,17 @@ func canonicalHash(name string) string {
 	return name
 }
 
-// IsSHA256 and IsSHA512 understand the names of hash algorithms, old spellings included.
+// IsSHA256 reports whether a name is that of SHA-256, in any spelling.
 func IsSHA256(name string) bool { return canonicalHash(name) == SHA256 }
 
-// IsSHA512 reports whether a name is that of SHA-512.
+// IsSHA512 reports whether a name is that of SHA-512, in any spelling.
 func IsSHA512(name string) bool { return canonicalHash(name) == SHA512 }
 
 func (d Digest) object() map[string]any {
 	return map[string]any{"hashAlgorithm": d.Hash, "normalisationAlgorithm": d.Normalisation, "value": d.Value}
 }
 
-// digestOf reads a digest as descriptors have it; the zero value if there is none.
+// digestOf reads a digest of a descriptor; the zero value if there is none.
 func digestOf(value any) Digest {
 	fields, _ := value.(map[string]any)
 	var d Digest

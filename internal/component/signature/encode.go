@@ -15,7 +15,7 @@ import (
 	"unicode/utf16"
 )
 
-// entries writes JSON in which every object is a list of objects with one field each, in order of their names.
+// entries encodes JSON in which every object is a list of objects with one field each, in order of their names.
 func entries(value any) ([]byte, error) {
 	return json.Marshal(asEntries(value))
 }
@@ -40,7 +40,7 @@ func asEntries(value any) any {
 	return value
 }
 
-// canonical writes JSON by RFC 8785.
+// canonical encodes JSON as in RFC 8785.
 func canonical(value any) ([]byte, error) {
 	var buffer bytes.Buffer
 	if err := writeCanonical(&buffer, value); err != nil {
@@ -66,7 +66,7 @@ func writeCanonical(into *bytes.Buffer, value any) error {
 	case map[string]any:
 		return writeObject(into, v)
 	default:
-		return fmt.Errorf("a value of type %T cannot be written as JSON", value)
+		return fmt.Errorf("a value of type %T cannot be converted to JSON", value)
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func writeObject(into *bytes.Buffer, object map[string]any) error {
 	return nil
 }
 
-// compareUTF16 compares texts by their UTF-16 code units, which differs from the order of runes beyond the first plane.
+// compareUTF16 compares strings by their UTF-16 code units, whose order differs from that of runes beyond the first plane.
 func compareUTF16(a, b string) int {
 	return slices.CompareFunc(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)), cmp.Compare[uint16])
 }
@@ -109,7 +109,7 @@ func compareUTF16(a, b string) int {
 // writeNumber writes a number as JavaScript does, which is what encoding/json does for floats.
 func writeNumber(into *bytes.Buffer, number float64) error {
 	if number == 0 {
-		number = math.Abs(number) // there is no negative zero
+		number = math.Abs(number) // negative zero becomes zero
 	}
 	text, err := json.Marshal(number)
 	into.Write(text)
@@ -120,7 +120,7 @@ var escapes = map[rune]string{
 	'"': `\"`, '\\': `\\`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`,
 }
 
-// writeString escapes what has to be, and nothing else.
+// writeString escapes only what must be escaped.
 func writeString(into *bytes.Buffer, text string) {
 	into.WriteByte('"')
 	for _, r := range text {

@@ -20,14 +20,13 @@ const (
 	normalisationV4 = "jsonNormalisation/v4alpha1"
 )
 
-// Digests are those that a descriptor is given before it is normalised, by the position of resources and references. The zero
-// value of one is none.
+// Digests are set in a descriptor before it is normalised, by the position of resources and references. A zero Digest means none.
 type Digests struct {
 	Resources  []Digest
 	References []Digest
 }
 
-// StoredDigests returns the digests that a descriptor has. A resource without content has none, whatever it says.
+// StoredDigests returns the digests of a descriptor. A resource without content has none, even if it lists one.
 func StoredDigests(d *component.Descriptor) Digests {
 	spec, _ := d.View(component.SchemaV3)["spec"].(map[string]any)
 	digests := Digests{Resources: digestsOf(spec["resources"]), References: digestsOf(spec["references"])}
@@ -49,7 +48,7 @@ func digestsOf(list any) []Digest {
 	return digests
 }
 
-// hasNoContent reports whether a resource says that there is nothing to be read.
+// hasNoContent reports whether a resource declares that it has no content.
 func hasNoContent(r *component.Resource) bool {
 	return r.Access.Type == "none" || r.Access.Type == "none/v1" || r.Access.Type == "None"
 }
@@ -70,19 +69,19 @@ func Normalise(d *component.Descriptor, form string, digests Digests) ([]byte, e
 	case NormalisationV3, normalisationV4:
 		return canonical(n.neutral())
 	}
-	return nil, fmt.Errorf("the normalisation %q is not known: it must be %s, /v2 or /v3", form, NormalisationV1)
+	return nil, fmt.Errorf("unknown normalisation %q: it must be %s, /v2 or /v3", form, NormalisationV1)
 }
 
-// normaliser makes normal forms of one descriptor.
+// normaliser computes normal forms of one descriptor.
 type normaliser struct {
 	descriptor *component.Descriptor
 	digests    Digests
-	// tellApart gives resources that only their version tells apart that version as extra identity, one after another: of two
-	// such resources only the first is changed.
+	// tellApart adds the version to the extra identity of resources that differ only in their version, one after another: of two such
+	// resources only the first is changed.
 	tellApart bool
 }
 
-// ownV2 is the form of a descriptor in schema v2: sources are no part of it.
+// ownV2 is the form of a descriptor in schema v2, which omits sources.
 func (n *normaliser) ownV2() map[string]any {
 	c := n.metadata()
 	c["provider"] = n.providerV2()
@@ -91,7 +90,7 @@ func (n *normaliser) ownV2() map[string]any {
 	return map[string]any{"meta": map[string]any{"schemaVersion": string(component.SchemaV2)}, "component": c}
 }
 
-// providerV2 is a text, or an object where the provider has labels.
+// providerV2 is a string, or an object if the provider has labels.
 func (n *normaliser) providerV2() any {
 	if len(n.descriptor.Provider.Labels) == 0 {
 		return n.descriptor.Provider.Name
@@ -99,7 +98,7 @@ func (n *normaliser) providerV2() any {
 	return n.provider(signedLabels)
 }
 
-// ownV3 is the form of a descriptor in schema v3alpha1. The labels of the provider are all part of it.
+// ownV3 is the form of a descriptor in schema v3alpha1, which includes all labels of the provider.
 func (n *normaliser) ownV3() map[string]any {
 	metadata := n.metadata()
 	metadata["provider"] = n.provider(allLabels)
@@ -117,7 +116,7 @@ func (n *normaliser) ownV3() map[string]any {
 	return map[string]any{"apiVersion": view["apiVersion"], "kind": view["kind"], "metadata": metadata, "spec": spec}
 }
 
-// neutral is the form that does not depend on the schema. The labels of references are all part of it, signed or not.
+// neutral is the form that does not depend on the schema. It includes all labels of references, signed or not.
 func (n *normaliser) neutral() map[string]any {
 	c := n.metadata()
 	c["provider"] = n.provider(signedLabels)
@@ -127,7 +126,7 @@ func (n *normaliser) neutral() map[string]any {
 	return map[string]any{"component": c}
 }
 
-// metadata has what all forms begin with.
+// metadata returns the start of all forms.
 func (n *normaliser) metadata() map[string]any {
 	own, _ := n.descriptor.View(component.SchemaV3)["metadata"].(map[string]any)
 	return keep(own, signedLabels, "name", "version", "creationTime")
@@ -139,7 +138,7 @@ func (n *normaliser) provider(labels func(any) []any) map[string]any {
 	return keep(provider, labels, "name")
 }
 
-// keep returns an object with some of its fields, and its labels if any remain.
+// keep returns an object with the named fields, and its labels if any remain.
 func keep(object map[string]any, labels func(any) []any, names ...string) map[string]any {
 	kept := map[string]any{}
 	for _, name := range names {
@@ -153,14 +152,14 @@ func keep(object map[string]any, labels func(any) []any, names ...string) map[st
 	return kept
 }
 
-// signedLabels keeps what of labels is signed.
+// signedLabels keeps the signed parts of labels.
 func signedLabels(value any) []any {
 	return chosenLabels(value, func(label map[string]any) bool {
 		return label["signing"] == true || label["signing"] == "true"
 	}, "name", "version", "value", "signing")
 }
 
-// allLabels keeps all labels with all that they can have.
+// allLabels keeps all labels with all their fields.
 func allLabels(value any) []any {
 	return chosenLabels(value, func(map[string]any) bool { return true }, "name", "version", "value", "signing", "merge")
 }
@@ -182,7 +181,7 @@ func chosenLabels(value any, chosen func(map[string]any) bool, names ...string) 
 	return kept
 }
 
-// variation is how forms treat elements differently.
+// variation is a difference in how forms treat elements.
 type variation int
 
 const (
@@ -235,7 +234,7 @@ func (n *normaliser) digest(kind string, i int) Digest {
 	return digests[i]
 }
 
-// tellApart gives elements their version as extra identity as long as another one has the same name and extra identity.
+// tellApart adds the version to the extra identity of elements as long as another one has the same name and extra identity.
 func tellApart(elements []any) {
 	for i, item := range elements {
 		element := item.(map[string]any)

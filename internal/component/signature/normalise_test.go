@@ -54,7 +54,7 @@ component:
       normalisationAlgorithm: genericBlobDigest/v1
       value: 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824
 `
-	// introspect has the values of a component that OCM's own tests use, so that their results can be compared.
+	// introspect has the values of a component in OCM's own tests, so that the results can be compared.
 	introspect = `
 meta: {schemaVersion: v2}
 component:
@@ -136,7 +136,7 @@ func TestNormalForms(t *testing.T) {
 	}
 }
 
-// What may change when a component is moved is no part of any normal form.
+// No normal form contains what may change when a component is moved.
 func TestWhatMayChange(t *testing.T) {
 	for name, change := range map[string][2]string{
 		"access":             {"{type: localBlob, localReference: x, mediaType: text/plain}", "{type: ociBlob, ref: r.example.com/a, digest: y}"},
@@ -172,28 +172,28 @@ func TestPeculiarities(t *testing.T) {
 		return fmt.Sprintf("{meta: {schemaVersion: v2}, component: {name: a, version: 1.0.0, provider: p, resources: [%s], componentReferences: [%s], sources: [%s]}}", resources, references, sources)
 	}
 	reference := `{name: r, version: 1.0.0, componentName: b, labels: [{name: l, value: x, merge: {algorithm: m}}]}`
-	twins := element("x", "") + "," + strings.Replace(element("x", ""), "1.0.0", "2.0.0", 1)
+	duplicates := element("x", "") + "," + strings.Replace(element("x", ""), "1.0.0", "2.0.0", 1)
 	for name, test := range map[string]struct {
 		text, form  string
 		has, hasNot string
 	}{
-		"labels of references in v3":     {of("v2", "", reference, ""), NormalisationV3, `"labels":[{"merge":{"algorithm":"m"},"name":"l","value":"x"}]`, ""},
-		"labels of references in v1":     {of("v2", "", reference, ""), NormalisationV1, `"componentReferences":[[{"componentName":"b"},{"extraIdentity":null},{"name":"r"},{"version":"1.0.0"}]]`, "labels"},
-		"references in v1 of v3":         {of("v3", "", reference, ""), NormalisationV1, `{"spec":[{"references":[[{"componentName":"b"},{"name":"r"},{"version":"1.0.0"}]]}]}`, "extraIdentity"},
-		"sources in v1":                  {of("v2", "", "", element("s", "")), NormalisationV1, "", `"sources"`},
-		"sources in v1 of v3":            {of("v3", "", "", element("s", "")), NormalisationV1, `"sources"`, "access"},
-		"sources in v2":                  {of("v2", "", "", element("s", "")), NormalisationV2, `"sources":[{"name":"s"`, "access"},
-		"HTML in v1":                     {of("v2", element("x", `, labels: [{name: l, value: "<&>", signing: true}]`), "", ""), NormalisationV1, `"\u003c\u0026\u003e"`, ""},
-		"HTML in v3":                     {of("v2", element("x", `, labels: [{name: l, value: "<&>", signing: "true"}]`), "", ""), NormalisationV3, `"<&>"`, ""},
-		"no content":                     {strings.Replace(hello, "{type: localBlob, localReference: x, mediaType: text/plain}", "{type: none}", 1), NormalisationV3, "", "digest"},
-		"of twins the first is changed":  {of("v2", twins, "", ""), NormalisationV2, `[{"extraIdentity":{"version":"1.0.0"},"name":"x","relation":"local","type":"t","version":"1.0.0"},{"name":"x","relation":"local","type":"t","version":"2.0.0"}]`, ""},
-		"twins stay as they are in v3":   {of("v2", twins, "", ""), NormalisationV3, "", "extraIdentity"},
-		"twins in v1":                    {of("v2", twins, "", ""), NormalisationV1, `{"extraIdentity":[{"version":"1.0.0"}]}`, ""},
-		"numbers":                        {of("v2", element("x", `, labels: [{name: l, value: [1, 1.5, 1e30, 100000000000000000000, -0.0], signing: true}]`), "", ""), NormalisationV3, `[1,1.5,1e+30,100000000000000000000,0]`, ""},
-		"order by UTF-16":                {of("v2", element("x", `, labels: [{name: l, value: {"\U0001F600": 1, "\uFB33": 2, "\n": 3}, signing: true}]`), "", ""), NormalisationV3, "{\"\\n\":3,\"\U0001F600\":1,\"\uFB33\":2}", ""},
-		"lists are there although empty": {of("v2", "", "", ""), NormalisationV3, `"componentReferences":[]`, "null"},
-		"creation time":                  {strings.Replace(of("v2", "", "", ""), "provider: p", "provider: p, creationTime: '2024-01-01T00:00:00Z'", 1), NormalisationV3, `"creationTime":"2024-01-01T00:00:00Z"`, ""},
-		"hints":                          {of("v2", element("x", `, referenceHints: [{type: oci, reference: r}]`), "", ""), NormalisationV2, `"referenceHints":[{"reference":"r","type":"oci"}]`, ""},
+		"labels of references in v3":         {of("v2", "", reference, ""), NormalisationV3, `"labels":[{"merge":{"algorithm":"m"},"name":"l","value":"x"}]`, ""},
+		"labels of references in v1":         {of("v2", "", reference, ""), NormalisationV1, `"componentReferences":[[{"componentName":"b"},{"extraIdentity":null},{"name":"r"},{"version":"1.0.0"}]]`, "labels"},
+		"references in v1 of v3":             {of("v3", "", reference, ""), NormalisationV1, `{"spec":[{"references":[[{"componentName":"b"},{"name":"r"},{"version":"1.0.0"}]]}]}`, "extraIdentity"},
+		"sources in v1":                      {of("v2", "", "", element("s", "")), NormalisationV1, "", `"sources"`},
+		"sources in v1 of v3":                {of("v3", "", "", element("s", "")), NormalisationV1, `"sources"`, "access"},
+		"sources in v2":                      {of("v2", "", "", element("s", "")), NormalisationV2, `"sources":[{"name":"s"`, "access"},
+		"HTML in v1":                         {of("v2", element("x", `, labels: [{name: l, value: "<&>", signing: true}]`), "", ""), NormalisationV1, `"\u003c\u0026\u003e"`, ""},
+		"HTML in v3":                         {of("v2", element("x", `, labels: [{name: l, value: "<&>", signing: "true"}]`), "", ""), NormalisationV3, `"<&>"`, ""},
+		"no content":                         {strings.Replace(hello, "{type: localBlob, localReference: x, mediaType: text/plain}", "{type: none}", 1), NormalisationV3, "", "digest"},
+		"of duplicates the first is changed": {of("v2", duplicates, "", ""), NormalisationV2, `[{"extraIdentity":{"version":"1.0.0"},"name":"x","relation":"local","type":"t","version":"1.0.0"},{"name":"x","relation":"local","type":"t","version":"2.0.0"}]`, ""},
+		"duplicates stay as they are in v3":  {of("v2", duplicates, "", ""), NormalisationV3, "", "extraIdentity"},
+		"duplicates in v1":                   {of("v2", duplicates, "", ""), NormalisationV1, `{"extraIdentity":[{"version":"1.0.0"}]}`, ""},
+		"numbers":                            {of("v2", element("x", `, labels: [{name: l, value: [1, 1.5, 1e30, 100000000000000000000, -0.0], signing: true}]`), "", ""), NormalisationV3, `[1,1.5,1e+30,100000000000000000000,0]`, ""},
+		"order by UTF-16":                    {of("v2", element("x", `, labels: [{name: l, value: {"\U0001F600": 1, "\uFB33": 2, "\n": 3}, signing: true}]`), "", ""), NormalisationV3, "{\"\\n\":3,\"\U0001F600\":1,\"\uFB33\":2}", ""},
+		"lists are there although empty":     {of("v2", "", "", ""), NormalisationV3, `"componentReferences":[]`, "null"},
+		"creation time":                      {strings.Replace(of("v2", "", "", ""), "provider: p", "provider: p, creationTime: '2024-01-01T00:00:00Z'", 1), NormalisationV3, `"creationTime":"2024-01-01T00:00:00Z"`, ""},
+		"hints":                              {of("v2", element("x", `, referenceHints: [{type: oci, reference: r}]`), "", ""), NormalisationV2, `"referenceHints":[{"reference":"r","type":"oci"}]`, ""},
 	} {
 		d := parse(t, test.text)
 		text, err := Normalise(d, test.form, StoredDigests(d))

@@ -14,17 +14,17 @@ import (
 // Signature is a signature of a descriptor.
 type Signature struct {
 	Name string
-	// Digest is that of the normal form, which was signed.
+	// Digest is the digest of the normal form, which was signed.
 	Digest Digest
-	// Algorithm is how it was signed, MediaType how Value is written.
+	// Algorithm is the algorithm of the signature, MediaType the encoding of Value.
 	Algorithm string
 	MediaType string
 	Value     string
-	// Issuer is the distinguished name of who signed; it may be empty.
+	// Issuer is the distinguished name of the signer; it may be empty.
 	Issuer string
 }
 
-// Find returns the signature of a name.
+// Find returns the signature with a name.
 func Find(d *component.Descriptor, name string) (Signature, error) {
 	var names []string
 	list, _ := d.View(d.Schema)["signatures"].([]any)
@@ -37,7 +37,7 @@ func Find(d *component.Descriptor, name string) (Signature, error) {
 		names = append(names, signature.Name)
 	}
 	if len(names) == 0 {
-		return Signature{}, fmt.Errorf("component %s: it has no signature %q, it is not signed at all", d.ID(), name)
+		return Signature{}, fmt.Errorf("component %s: no signature %q, it is not signed", d.ID(), name)
 	}
 	slices.Sort(names)
 	return Signature{}, fmt.Errorf("component %s: it has no signature %q; it has %s", d.ID(), name, strings.Join(names, ", "))
@@ -54,7 +54,7 @@ func read(fields map[string]any) Signature {
 	return s
 }
 
-// nested are the digests that a descriptor lists for the components below it, instead of keeping them at each.
+// nested are the digests that a descriptor lists for the components below it, instead of storing them in each.
 type nested map[component.ID]nestedDigest
 
 type nestedDigest struct {

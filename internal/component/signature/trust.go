@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Names of signature algorithms, and of the ways to write signatures.
+// Names of signature algorithms and encodings.
 const (
 	algorithmPKCS1 = "RSASSA-PKCS1-V1_5"
 	algorithmPSS   = "RSASSA-PSS"
@@ -29,8 +29,8 @@ const (
 	maxCertificates    = 20
 )
 
-// Trust says whose signatures count: those of a public key, or those of certificates of an authority. If both are given, the
-// public key counts.
+// Trust says whose signatures are valid: those of a public key, or those of certificates of an authority. If both are set, the public key
+// applies.
 type Trust struct {
 	// PublicKey is an RSA key in PEM.
 	PublicKey []byte
@@ -38,7 +38,7 @@ type Trust struct {
 	CA []byte
 }
 
-// check verifies a signature over its own digest.
+// check verifies a signature against the digest in it.
 func (t Trust) check(s Signature) error {
 	value, chain, err := s.decode()
 	if err != nil {
@@ -62,15 +62,15 @@ func (t Trust) check(s Signature) error {
 	case algorithmPSS:
 		err = rsa.VerifyPSS(key, hash, digest, value, &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthAuto})
 	default:
-		return fmt.Errorf("the signature algorithm %q is not known: it must be %s or %s", s.Algorithm, algorithmPKCS1, algorithmPSS)
+		return fmt.Errorf("unknown signature algorithm %q: it must be %s or %s", s.Algorithm, algorithmPKCS1, algorithmPSS)
 	}
 	if err != nil {
-		return errors.New("it was not made with the key that is trusted")
+		return errors.New("it was not made with the trusted key")
 	}
 	return nil
 }
 
-// decode returns the bytes of a signature, and the certificates that came with it, that of the signer first.
+// decode returns the bytes of a signature, and its certificates, that of the signer first.
 func (s Signature) decode() ([]byte, []*x509.Certificate, error) {
 	switch s.MediaType {
 	case mediaTypePKCS1, mediaTypePSS:
@@ -83,13 +83,13 @@ func (s Signature) decode() ([]byte, []*x509.Certificate, error) {
 		return s.decodePEM()
 	}
 	return nil, nil, fmt.Errorf(
-		"the media type %q of the signature is not known: it must be %s, %s or %s", s.MediaType, mediaTypePKCS1, mediaTypePSS, mediaTypePEM)
+		"unknown media type %q of the signature: it must be %s, %s or %s", s.MediaType, mediaTypePKCS1, mediaTypePSS, mediaTypePEM)
 }
 
 func (s Signature) decodePEM() ([]byte, []*x509.Certificate, error) {
 	block, rest := pem.Decode([]byte(s.Value))
 	if block == nil || block.Type != pemSignature {
-		return nil, nil, fmt.Errorf("its value does not begin with a block %s in PEM format", pemSignature)
+		return nil, nil, fmt.Errorf("its value does not start with a PEM block %s", pemSignature)
 	}
 	if named := block.Headers[pemAlgorithmHeader]; named != "" && named != s.Algorithm {
 		return nil, nil, fmt.Errorf("its value was made by %q, but its algorithm is %q", named, s.Algorithm)
@@ -110,7 +110,7 @@ func certificates(text []byte) ([]*x509.Certificate, error) {
 	return all, nil
 }
 
-// key returns the key that is trusted.
+// key returns the trusted key.
 func (t Trust) key(s Signature, chain []*x509.Certificate) (*rsa.PublicKey, error) {
 	if len(t.PublicKey) > 0 {
 		return publicKey(t.PublicKey)
@@ -119,7 +119,7 @@ func (t Trust) key(s Signature, chain []*x509.Certificate) (*rsa.PublicKey, erro
 		return nil, errors.New("neither a public key nor a certificate authority is given to check it with")
 	}
 	if len(chain) == 0 {
-		return nil, errors.New("it carries no certificate, so an authority is not enough to check it: give the public key")
+		return nil, errors.New("it has no certificate, so it cannot be checked with an authority: set the public key")
 	}
 	return t.keyOfChain(s, chain)
 }
@@ -130,7 +130,7 @@ func publicKey(text []byte) (*rsa.PublicKey, error) {
 		return nil, errors.New("the public key is not in PEM format")
 	}
 	if block.Type == "CERTIFICATE" {
-		return nil, errors.New("the public key is a certificate: give a public key, or the certificate of the authority as such")
+		return nil, errors.New("the public key is a certificate: set a public key, or the certificate of the authority as such")
 	}
 	if key, err := x509.ParsePKCS1PublicKey(block.Bytes); err == nil {
 		return key, nil
@@ -138,13 +138,13 @@ func publicKey(text []byte) (*rsa.PublicKey, error) {
 	parsed, err := x509.ParsePKIXPublicKey(block.Bytes)
 	key, isRSA := parsed.(*rsa.PublicKey)
 	if err != nil || !isRSA {
-		return nil, errors.New("the public key is no RSA key (PKIX or PKCS #1)")
+		return nil, errors.New("the public key is not an RSA key (PKIX or PKCS #1)")
 	}
 	return key, nil
 }
 
-// keyOfChain returns the key of the signer if the authority vouches for it. What counts is the time at which the certificate
-// began to be valid: that it has expired since does not undo a signature.
+// keyOfChain returns the key of the signer if the authority vouches for it. It validates at the start of the certificate's validity: a
+// later expiry does not invalidate a signature.
 func (t Trust) keyOfChain(s Signature, chain []*x509.Certificate) (*rsa.PublicKey, error) {
 	roots, err := certificates(t.CA)
 	if err != nil || len(roots) == 0 {
@@ -176,8 +176,8 @@ func (t Trust) keyOfChain(s Signature, chain []*x509.Certificate) (*rsa.PublicKe
 	return key, nil
 }
 
-// sameName compares a distinguished name with that of a certificate, whatever the order of its parts. A name that is no such is
-// the common name.
+// sameName compares a distinguished name with that of a certificate, regardless of the order of its parts. A name in another form is
+// compared with the common name.
 func sameName(issuer string, of *x509.Certificate) bool {
 	if !strings.Contains(issuer, "=") {
 		return issuer == of.Subject.CommonName

@@ -15,7 +15,7 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// Operation and Reason are what a status tells of a signature that does not hold.
+// Operation and Reason are what a status reports about an invalid signature.
 const (
 	Operation = "VerifySignature"
 	Reason    = "SignatureInvalid"
@@ -26,17 +26,16 @@ const (
 	maxComponents = 1000
 )
 
-// World is where components and their resources are read. Errors of its functions are passed on with the kind that they have.
+// World reads components and their resources. Errors of its functions keep their kind.
 type World struct {
-	// Component returns the component that a reference leads to.
+	// Component returns the target of a reference.
 	Component func(of *component.Descriptor, reference *component.Reference) (*component.Descriptor, error)
-	// Resource computes the digest of what a resource consists of, in the way that is wanted, or in the one that fits if
-	// nothing is wanted.
+	// Resource computes the digest of a resource's content, in the wanted way, or in the fitting one if none is wanted.
 	Resource func(of *component.Descriptor, resource *component.Resource, want Digest) (Digest, error)
 }
 
-// Verify checks the signature of a name of a component: that all content is what it was when it was signed, and that it was
-// signed by somebody who is trusted. An error says what does not hold.
+// Verify checks the signature with a name of a component: that all content is unchanged since it was signed, and that the signer is
+// trusted. An error says what is wrong.
 func Verify(d *component.Descriptor, name string, world World, trust Trust) error {
 	signature, err := Find(d, name)
 	if err != nil {
@@ -64,7 +63,7 @@ func Verify(d *component.Descriptor, name string, world World, trust Trust) erro
 	return nil
 }
 
-// wrong is an error that no retry mends.
+// wrong returns an error that no retry can fix.
 func wrong(format string, args ...any) error {
 	return failure.Terminalf(failure.Details{Operation: Operation, Reason: Reason}, format, args...)
 }
@@ -72,16 +71,16 @@ func wrong(format string, args ...any) error {
 // verification computes the digests of a component and of all below it.
 type verification struct {
 	world World
-	// kind says how digests of components are made.
+	// kind is how digests of components are computed.
 	kind   Digest
 	nested nested
 	known  map[component.ID]Digest
-	// within are the components that are being computed, so that circles are found.
+	// within are the components that are being computed, to detect circles.
 	within map[component.ID]bool
 }
 
-// component computes the digest of a component. Its errors do not name the component: who asks for it does.
-// The preset digests of resources are from a list at the root, nil if none.
+// component computes the digest of a component. Its errors do not name the component: the caller does. The preset digests of resources are
+// from a list at the root, nil if there is none.
 func (v *verification) component(d *component.Descriptor, preset []nestedResource) (Digest, error) {
 	if known, found := v.known[d.ID()]; found {
 		return known, nil
@@ -133,10 +132,10 @@ func hashOf(name string, data []byte) ([]byte, error) {
 		sum := sha512.Sum512(data)
 		return sum[:], nil
 	}
-	return nil, fmt.Errorf("the hash algorithm %q is not known: it must be %s or %s", name, SHA256, SHA512)
+	return nil, fmt.Errorf("unknown hash algorithm %q: it must be %s or %s", name, SHA256, SHA512)
 }
 
-// reference computes the digest of the component that a reference leads to, and compares it with those that are stored.
+// reference computes the digest of a reference's target, and compares it with the stored ones.
 func (v *verification) reference(d *component.Descriptor, i int, digest *Digest) error {
 	reference := &d.References[i]
 	target, err := v.world.Component(d, reference)
@@ -161,7 +160,7 @@ func (v *verification) reference(d *component.Descriptor, i int, digest *Digest)
 	return nil
 }
 
-// resource computes the digest of what a resource consists of, and compares it with those that are stored.
+// resource computes the digest of a resource's content, and compares it with the stored ones.
 func (v *verification) resource(d *component.Descriptor, r *component.Resource, digest *Digest, preset []nestedResource) error {
 	if hasNoContent(r) {
 		return nil
@@ -189,7 +188,7 @@ func (v *verification) resource(d *component.Descriptor, r *component.Resource, 
 	return nil
 }
 
-// storedDigests returns the digests that are known of a resource: its own, and those that the root lists.
+// storedDigests returns the known digests of a resource: its own, and those that the root lists.
 func storedDigests(r *component.Resource, own Digest, preset []nestedResource) []Digest {
 	var stored []Digest
 	if own != (Digest{}) {
@@ -204,7 +203,7 @@ func storedDigests(r *component.Resource, own Digest, preset []nestedResource) [
 	return stored
 }
 
-// spelled writes the names of algorithms as the signer did. Signatures with the old name of the hash have it in all digests.
+// spelled spells algorithms as the signer did. Signatures with the old name of the hash have it in all digests.
 func (v *verification) spelled(computed, stored Digest) Digest {
 	if stored.Normalisation != "" {
 		computed.Normalisation = stored.Normalisation

@@ -26,7 +26,7 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// One key is enough for all tests but those that need a second.
+// All tests but those that need a second key share one.
 var keys = sync.OnceValue(func() [2]*rsa.PrivateKey {
 	var pair [2]*rsa.PrivateKey
 	for i := range pair {
@@ -47,7 +47,7 @@ func publicPEM(key *rsa.PrivateKey) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: bytes})
 }
 
-// sign makes a signature as OCM does, with what a test wants to be different.
+// sign creates a signature as OCM does, with the variations of a test.
 func sign(t testing.TB, text string, with signing) string {
 	t.Helper()
 	d := parse(t, text)
@@ -106,7 +106,7 @@ type signing struct {
 	digests            *Digests
 }
 
-// contents are what resources consist of, and components by name, as a world.
+// world returns a World with the contents of resources, and components by name.
 func world(contents map[string]string, components ...*component.Descriptor) World {
 	return World{
 		Component: func(_ *component.Descriptor, r *component.Reference) (*component.Descriptor, error) {
@@ -179,18 +179,18 @@ func TestVerify(t *testing.T) {
 		"another digest":            {edit("2cf24dba", "3cf24dba"), good, trust, "resource txt: its content was changed"},
 		"both changed":              {strings.Replace(edit("2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", sum([]byte("hallo"))), "x", "x", 1), world(map[string]string{"txt": "hallo"}), trust, "the component was changed since it was signed"},
 		"a changed version":         {edit("relation: local", "relation: external"), good, trust, "the component was changed since it was signed"},
-		"an edited signature":       {edit(`"algorithm":"RSASSA-PKCS1-V1_5"`, `"algorithm":"RSASSA-PSS"`), good, trust, "not made with the key"},
-		"an unknown algorithm":      {edit(`RSASSA-PKCS1-V1_5`, `none`), good, trust, `algorithm "none" is not known`},
+		"an edited signature":       {edit(`"algorithm":"RSASSA-PKCS1-V1_5"`, `"algorithm":"RSASSA-PSS"`), good, trust, "not made with the trusted key"},
+		"an unknown algorithm":      {edit(`RSASSA-PKCS1-V1_5`, `none`), good, trust, `unknown signature algorithm "none"`},
 		"an unknown media type":     {edit(`vnd.ocm.signature.rsa`, `x`), good, trust, "media type"},
-		"an unknown form":           {edit(`jsonNormalisation/v3`, `jsonNormalisation/v7`), good, trust, "is not known"},
-		"an unknown hash":           {edit(`"hashAlgorithm":"SHA-256","normalisationAlgorithm":"json`, `"hashAlgorithm":"MD5","normalisationAlgorithm":"json`), good, trust, `"MD5" is not known`},
-		"another key":               {sign(t, hello, signing{}), good, Trust{PublicKey: publicPEM(keys()[1])}, "not made with the key"},
+		"an unknown form":           {edit(`jsonNormalisation/v3`, `jsonNormalisation/v7`), good, trust, "unknown normalisation"},
+		"an unknown hash":           {edit(`"hashAlgorithm":"SHA-256","normalisationAlgorithm":"json`, `"hashAlgorithm":"MD5","normalisationAlgorithm":"json`), good, trust, `unknown hash algorithm "MD5"`},
+		"another key":               {sign(t, hello, signing{}), good, Trust{PublicKey: publicPEM(keys()[1])}, "not made with the trusted key"},
 		"no key":                    {sign(t, hello, signing{}), good, Trust{}, "neither a public key nor"},
 		"no PEM":                    {sign(t, hello, signing{}), good, Trust{PublicKey: []byte("key")}, "not in PEM format"},
-		"no RSA":                    {sign(t, hello, signing{}), good, Trust{PublicKey: pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: []byte("x")})}, "no RSA key"},
-		"an authority for hex":      {sign(t, hello, signing{}), good, Trust{CA: newAuthority(t, keys()[1]).pem}, "carries no certificate"},
+		"no RSA":                    {sign(t, hello, signing{}), good, Trust{PublicKey: pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: []byte("x")})}, "not an RSA key"},
+		"an authority for hex":      {sign(t, hello, signing{}), good, Trust{CA: newAuthority(t, keys()[1]).pem}, "has no certificate"},
 		"no such signature":         {strings.Replace(sign(t, hello, signing{}), `"release"`, `"other"`, 1), good, trust, `no signature "release"; it has other`},
-		"no signature":              {hello, good, trust, "not signed at all"},
+		"no signature":              {hello, good, trust, "not signed"},
 		"a registry that is down":   {sign(t, hello, signing{}), world(nil), trust, "the registry is down"},
 		"a resource that is exempt": {sign(t, exempt, signing{}), world(nil), trust, ""},
 		"a resource without any":    {sign(t, strings.Replace(hello, "{type: localBlob, localReference: x, mediaType: text/plain}", "{type: none}", 1), signing{}), world(nil), trust, ""},
@@ -227,12 +227,12 @@ func newAuthority(t testing.TB, key *rsa.PrivateKey) authority {
 	return authority{certificate: certificate, key: key, pem: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})}
 }
 
-// issue makes a certificate for the first key.
+// issue issues a certificate for the first key.
 func (a authority) issue(t testing.TB, change func(*x509.Certificate)) []byte {
 	t.Helper()
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "signer", Organization: []string{"acme"}},
-		NotBefore: time.Now().AddDate(-2, 0, 0), NotAfter: time.Now().AddDate(-1, 0, 0), // which is over
+		NotBefore: time.Now().AddDate(-2, 0, 0), NotAfter: time.Now().AddDate(-1, 0, 0), // expired
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning},
 	}
 	if change != nil {

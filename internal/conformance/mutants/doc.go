@@ -6,5 +6,6 @@
 //
 //	go test ./internal/conformance/mutants                                        every mutant can still be made
 //	go test -tags mutants ./internal/conformance/mutants -args -only JOB-05       the tests of a requirement kill its mutant
-//	make mutants                                                  those of all requirements do
+//	make mutants                                                                  those of all requirements do
+//	make mutants MUTANTS='-args -update'                          the same, and the results are recorded
 package mutants

@@ -32,15 +32,22 @@ var (
 	sample = flag.Int("sample", 0, "try that many mutants, others each day, for eight minutes at most")
 )
 
+// updates reports whether to record the results and show them in docs/conformance.md. The test kit defines the flag.
+func updates() bool { return flag.Lookup("update").Value.String() == "true" }
+
 // sampleLimit bounds a sample, whatever it consists of.
 const sampleLimit = 8 * time.Minute
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// The tests of each requirement fail if it is broken, and pass if it is not. A sample whose time is over gives no verdict on the rest, and
-// names it. One mutant is compiled while the tests of another wait for something.
+// The tests of each requirement fail if it is broken, and pass if it is not. A sample that runs out of time gives no verdict on the rest,
+// and lists it. One mutant is compiled while the tests of another wait.
 func TestMutantsDie(t *testing.T) {
 	proofs := proofsOf(t)
+	recorded, err := mutants.ReadResults(root)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx := t.Context()
 	if *sample > 0 {
 		limited, cancel := context.WithTimeout(ctx, sampleLimit)
@@ -48,69 +55,149 @@ func TestMutantsDie(t *testing.T) {
 		ctx = limited
 	}
 	all := chosen(t)
+	verdicts := make([]verdict, len(all))
 	table := make([]string, len(all))
-	t.Cleanup(func() { t.Logf("\n%s", strings.Join(table, "")) })
+	t.Cleanup(func() {
+		t.Logf("\n%s", strings.Join(table, ""))
+		conclude(t, all, verdicts)
+	})
 	for i, m := range all {
 		t.Run(m.ID, func(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
-			outcome := tryAll(ctx, t, m, proofs[m.ID])
-			table[i] = fmt.Sprintf("%s  %-70s  %4.0f s  %s\n", m.ID, m.Breaks, time.Since(began).Seconds(), outcome)
+			v := tryAll(ctx, t, m, proofs[m.ID])
+			verdicts[i] = v
+			table[i] = fmt.Sprintf("%s  %-70s  %4.0f s  %s\n", m.ID, m.Breaks, time.Since(began).Seconds(), v)
 			t.Log(table[i])
-			if outcome == lives {
+			if v.found && v.killer == "" {
 				t.Errorf("nothing fails although %s: %+v", m.Breaks, proofs[m.ID])
 			}
+			v.compare(t, m, recorded)
 		})
 	}
 }
 
-// What becomes of a mutant that no test has killed.
-const (
-	lives     = "LIVES"
-	noVerdict = "no verdict: the time is over"
-)
-
-// tryAll returns the first test that a mutant fails.
-func tryAll(ctx context.Context, t *testing.T, m mutants.Mutant, proofs []proof) string {
-	t.Helper()
-	for _, p := range proofs {
-		if ctx.Err() != nil {
-			return noVerdict
-		}
-		if killer := p.kills(ctx, t, m); killer != "" {
-			return p.folder + ": " + killer
-		}
-	}
-	if ctx.Err() != nil {
-		return noVerdict
-	}
-	return lives
+// verdict is what became of a mutant.
+type verdict struct {
+	found bool // otherwise, the time was over first
+	// killer is the test that failed, as FOLDER: TEST; empty if none did.
+	killer string
+	// harmless are the folders whose tests have passed.
+	harmless []string
 }
 
-// chosen are the mutants that the flags name.
+func (v verdict) String() string {
+	switch {
+	case !v.found:
+		return "no verdict: the time is over"
+	case v.killer == "":
+		return "LIVES"
+	}
+	return v.killer
+}
+
+// compare fails if the tests that have killed a mutant according to the record pass now, although others may fail.
+func (v verdict) compare(t *testing.T, m mutants.Mutant, recorded []mutants.Result) {
+	t.Helper()
+	result, found := mutants.ResultOf(m, recorded)
+	folder, _, _ := strings.Cut(result.Killer, ": ")
+	if found && result.Killer != "" && slices.Contains(v.harmless, folder) && !updates() {
+		t.Errorf("%s says that %s kills this mutant, and it passes: record the result anew with -update -only %s", mutants.ResultsFile, result.Killer, m.ID)
+	}
+}
+
+// conclude records what was found out. It fails if that is nothing, unless the time of a sample was over first.
+func conclude(t *testing.T, tried []mutants.Mutant, verdicts []verdict) {
+	t.Helper()
+	var results []mutants.Result
+	for i, v := range verdicts {
+		if v.found {
+			m := tried[i]
+			results = append(results, mutants.Result{ID: m.ID, Breaks: m.Breaks, Edit: m.Edit(), Killer: v.killer})
+		}
+	}
+	switch {
+	case len(results) > 0:
+	case *sample > 0 && len(tried) > 0:
+		t.Logf("no verdict: the %s of a sample are over, and no mutant was tried to the end", sampleLimit)
+	default:
+		t.Errorf("none of %d mutants got a verdict", len(tried))
+	}
+	if !updates() {
+		return
+	}
+	date := commitDate(t)
+	for i := range results {
+		results[i].Date = date
+	}
+	if err := mutants.Record(root, results); err != nil {
+		t.Errorf("record the results: %v", err)
+	}
+	if err := conformance.Update(root); err != nil {
+		t.Errorf("show the results: %v", err)
+	}
+}
+
+// commitDate returns the date of the commit that is checked out.
+func commitDate(t *testing.T) string {
+	t.Helper()
+	// The context of the test has ended when it is cleaned up.
+	output, err := exec.CommandContext(context.Background(), "git", "-C", root, "log", "-1", "--format=%cs").Output()
+	if err != nil {
+		t.Fatalf("read the date of the commit: %v", err)
+	}
+	return strings.TrimSpace(string(output))
+}
+
+// tryAll returns the first test that fails with a mutant.
+func tryAll(ctx context.Context, t *testing.T, m mutants.Mutant, proofs []proof) verdict {
+	t.Helper()
+	v := verdict{}
+	for _, p := range proofs {
+		killer := ""
+		if ctx.Err() == nil {
+			killer = p.kills(ctx, t, m)
+		}
+		if killer != "" {
+			v.found, v.killer = true, p.folder+": "+killer
+			return v
+		}
+		if ctx.Err() != nil {
+			return v
+		}
+		v.harmless = append(v.harmless, p.folder)
+	}
+	v.found = true
+	return v
+}
+
+// chosen returns the mutants that the flags select.
 func chosen(t *testing.T) []mutants.Mutant {
 	t.Helper()
 	all := mutants.All()
 	switch {
 	case *only != "":
 		ids := strings.Split(*only, ",")
-		all = slices.DeleteFunc(all, func(m mutants.Mutant) bool { return !slices.Contains(ids, m.ID) })
-		if len(all) != len(ids) {
-			t.Fatalf("-only %s names something that has no mutant", *only)
+		has := func(id string) bool {
+			return slices.ContainsFunc(all, func(m mutants.Mutant) bool { return m.ID == id })
 		}
+		if unknown := slices.DeleteFunc(slices.Clone(ids), has); len(unknown) > 0 {
+			t.Fatalf("-only names %s, which have no mutant", strings.Join(unknown, ", "))
+		}
+		all = slices.DeleteFunc(all, func(m mutants.Mutant) bool { return !slices.Contains(ids, m.ID) })
 	case *sample > 0:
 		all = sampleOf(all, *sample, int(time.Now().Unix()/int64(24*time.Hour/time.Second)))
 	}
 	return all
 }
 
-// proof is where tests of a requirement are.
+// proof is a package with tests of a requirement.
 type proof struct {
 	folder string
 	tests  []string
 }
 
-// proofsOf finds the tests of each requirement, those first that need no API server.
+// proofsOf finds the tests of each requirement, starting with those that need no API server.
 func proofsOf(t *testing.T) map[string][]proof {
 	t.Helper()
 	tree, err := lint.Load(os.DirFS(root))
@@ -142,7 +229,7 @@ func proofsOf(t *testing.T) map[string][]proof {
 	return all
 }
 
-// withServer are the folders whose tests start an API server: each has its TestMain for that.
+// withServer returns the folders whose tests start an API server: those with a TestMain for that.
 func withServer(tree *lint.Tree) map[string]bool {
 	served := map[string]bool{}
 	for _, file := range tree.Files {
@@ -153,7 +240,7 @@ func withServer(tree *lint.Tree) map[string]bool {
 	return served
 }
 
-// cost orders packages by how long their tests take: those that only decide come first, then those with an API server, then suites.
+// cost orders packages by the duration of their tests: first those that only decide, then those with an API server, then suites.
 func cost(served map[string]bool, folder string) int {
 	switch {
 	case strings.HasPrefix(folder, "test/"):
@@ -165,7 +252,7 @@ func cost(served map[string]bool, folder string) int {
 	}
 }
 
-// testsIn are the tests of a file that holds a table of rules.
+// testsIn returns the tests of a file that contains a table of rules.
 func testsIn(tree *lint.Tree, path string) []string {
 	var names []string
 	for _, file := range tree.Files {
@@ -181,12 +268,16 @@ func testsIn(tree *lint.Tree, path string) []string {
 	return names
 }
 
-// killLimit is longer than a test waits for anything. A run that hits it gives no verdict: the machine may just be busy.
+// killLimit is longer than a test waits for anything. A run that exceeds it gives no verdict: the machine may just be busy.
 const killLimit = 15 * time.Minute
 
-var failed = regexp.MustCompile(`--- FAIL: (\S+)|panic: .*`)
+// patienceForMutants is how long the tests of a mutant wait for what it keeps from happening. It is far more than anything takes beside the
+// few tests that are tried at once here.
+const patienceForMutants = 2 * time.Minute
 
-// kills runs the tests with a mutant, and returns the first that fails; nothing if none does, or if the time is over before.
+var failed = regexp.MustCompile(`--- FAIL: (\S+)`)
+
+// kills runs the tests with a mutant, and returns the first that fails; nothing if none does, or if the time runs out first.
 func (p proof) kills(ctx context.Context, t *testing.T, m mutants.Mutant) string {
 	t.Helper()
 	binary := faults.BuildMistaken(t, root, "./"+p.folder, faults.Edit{File: m.File, Old: m.Old, New: m.New})
@@ -194,6 +285,7 @@ func (p proof) kills(ctx context.Context, t *testing.T, m mutants.Mutant) string
 	defer cancel()
 	command := exec.CommandContext(limited, binary, "-test.run", "^("+strings.Join(p.tests, "|")+")$", "-test.failfast", "-test.parallel=8")
 	command.Dir = filepath.Join(root, p.folder)
+	command.Env = append(os.Environ(), testkit.PatienceVariable+"="+patienceForMutants.String())
 	var output bytes.Buffer
 	command.Stdout, command.Stderr = &output, &output
 	if command.Run() == nil || ctx.Err() != nil {
@@ -202,9 +294,12 @@ func (p proof) kills(ctx context.Context, t *testing.T, m mutants.Mutant) string
 	if limited.Err() != nil {
 		t.Fatalf("%s: no verdict within %s", p.folder, killLimit)
 	}
-	found := failed.FindString(output.String())
-	if found == "" {
-		t.Fatalf("%s: %s", p.folder, output.String())
+	if found := failed.FindStringSubmatch(output.String()); found != nil {
+		return found[1]
 	}
-	return strings.TrimPrefix(found, "--- FAIL: ")
+	if strings.Contains(output.String(), "panic: ") {
+		return mutants.Panic
+	}
+	t.Fatalf("%s: %s", p.folder, output.String())
+	return ""
 }

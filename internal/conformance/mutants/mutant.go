@@ -7,11 +7,11 @@ import "slices"
 
 // Mutant is the product with one sentence of the specification broken.
 type Mutant struct {
-	// ID is that of the requirement.
+	// ID is the ID of the requirement.
 	ID string
 	// Breaks says what goes wrong.
 	Breaks string
-	// File is the one that is edited, relative to the root of the module; Old occurs in it once, and is replaced by New.
+	// File is the file to edit, relative to the root of the module; Old occurs in it once, and is replaced by New.
 	File, Old, New string
 }
 

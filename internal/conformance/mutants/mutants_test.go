@@ -15,19 +15,20 @@ import (
 const root = "../../.."
 
 func TestEveryMutantCanBeMade(t *testing.T) {
-	seen := map[string]bool{}
+	seen := map[[2]string]bool{}
 	for _, m := range mutants.All() {
-		if seen[m.ID] {
-			t.Errorf("%s has two mutants", m.ID)
+		name := [2]string{m.ID, m.Breaks}
+		if seen[name] {
+			t.Errorf("there are two mutants %s: results could not tell them apart", name)
 		}
-		seen[m.ID] = true
+		seen[name] = true
 		text, err := os.ReadFile(root + "/" + m.File)
 		if err != nil {
 			t.Errorf("%s: %v", m.ID, err)
 		}
 		if count := strings.Count(string(text), m.Old); count != 1 || m.Old == m.New || m.Breaks == "" {
 			t.Errorf(
-				"%s: %s has the text %d times, so the mutant cannot be made: write it anew for the code as it is now\n%s",
+				"%s: %s has the text %d times, so the mutant cannot be made: adapt it to the current code\n%s",
 				m.ID,
 				m.File,
 				count,

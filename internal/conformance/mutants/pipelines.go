@@ -12,7 +12,7 @@ const (
 
 var pipelines = []Mutant{
 	{
-		ID: "PIP-01", Breaks: "a change of an application leads nowhere unless somebody calls", File: "internal/controller/pipelines/setup.go",
+		ID: "PIP-01", Breaks: "a change of an application does not wake the pipeline", File: "internal/controller/pipelines/setup.go",
 		Old: "		WatchesRawSource(leaves.Source()).\n",
 		New: "",
 	},
@@ -22,12 +22,12 @@ var pipelines = []Mutant{
 		New: "	delete(f.links, application.Cluster)\n",
 	},
 	{
-		ID: "PIP-03", Breaks: "an event leads to one of the pipelines that name the application", File: "internal/fleet/index.go",
+		ID: "PIP-03", Breaks: "an event wakes only one of the pipelines of an application", File: "internal/fleet/index.go",
 		Old: "		pipelines = append(pipelines, pipeline)\n",
 		New: "		return append(pipelines, pipeline)\n",
 	},
 	{
-		ID: "PIP-04", Breaks: "an application is healthy although it was for an older generation", File: "internal/fleet/health.go",
+		ID: "PIP-04", Breaks: "an application that was healthy at an older generation counts as healthy", File: "internal/fleet/health.go",
 		Old: "	case lag != \"\":\n		return lag, false\n",
 		New: "",
 	},
@@ -42,12 +42,17 @@ var pipelines = []Mutant{
 		New: "",
 	},
 	{
+		ID: "PIP-06", Breaks: "an application that was never deployed gets its first release unasked", File: pipelineWalk,
+		Old: "	case s.neverDeployed() && !s.spec.FirstRelease:\n",
+		New: "	case s.neverDeployed() && s.spec.FirstRelease:\n",
+	},
+	{
 		ID: "PIP-08", Breaks: "a grant to one namespace permits references from all", File: "internal/pipeline/grants.go",
 		Old: "from.Kind == pipelineKind && from.Namespace == r.From",
 		New: "from.Kind == pipelineKind",
 	},
 	{
-		ID: "PIP-10", Breaks: "the first environment sets a revision that is not healthy", File: "internal/pipeline/view.go",
+		ID: "PIP-10", Breaks: "the first environment offers an unhealthy revision", File: "internal/pipeline/view.go",
 		Old: "if !t.Readable() || !t.Healthy || t.Revision",
 		New: "if !t.Readable() || !t.Healthy && v.index > 0 || t.Revision",
 	},
@@ -57,42 +62,52 @@ var pipelines = []Mutant{
 		New: "",
 	},
 	{
-		ID: "PIP-12", Breaks: "promotions of the old revision go on where the new one has not come yet", File: pipelineFollow,
+		ID: "PIP-11", Breaks: "a commit that is reported without its branch never arrives", File: "internal/pipeline/revision.go",
+		Old: "	if !ok || left.algorithm != right.algorithm || left.sum != right.sum {\n",
+		New: "	if !ok || left != right {\n",
+	},
+	{
+		ID: "PIP-12", Breaks: "promotions of the old revision continue where the new one has not arrived", File: pipelineFollow,
 		Old: "if f.pairwise() && (outstanding(f.Attempts, r) || !s.offered) {",
 		New: "if f.pairwise() && outstanding(f.Attempts, r) || !s.offered {",
 	},
 	{
-		ID: "PIP-13", Breaks: "the mode Pairwise gives up what is under way for a newer revision", File: pipelineFollow,
+		ID: "PIP-13", Breaks: "mode Pairwise abandons a running promotion for a newer revision", File: pipelineFollow,
 		Old: "if f.pairwise() && (outstanding(f.Attempts, r) || !s.offered) {",
 		New: "if f.pairwise() && !s.offered {",
 	},
 	{
-		ID: "PIP-14", Breaks: "the decision asks the clock and not the facts what time it is", File: "internal/pipeline/decide.go",
+		ID: "PIP-14", Breaks: "the decision takes the time from the clock instead of the facts", File: "internal/pipeline/decide.go",
 		Old: "	f := survey(o)\n",
 		New: "	o.Now = time.Now()\n	f := survey(o)\n",
 	},
 	{
-		ID: "PIP-20", Breaks: "what is begun is not recorded before", File: "internal/pipeline/decide.go",
+		ID: "PIP-20", Breaks: "an attempt is not recorded before it starts", File: "internal/pipeline/decide.go",
 		Old: "return Decision{Do: do, SaveFirst: true,",
 		New: "return Decision{Do: do,",
 	},
 	{
-		ID: "PIP-21", Breaks: "a notification that has failed is not tried again", File: pipelineLaunch,
+		ID: "PIP-21", Breaks: "a failed notification is not retried", File: pipelineLaunch,
 		Old: "return len(closed.stops) == 0 && due(f, s, p)",
 		New: "return len(closed.stops) == 0 && due(f, s, p) && p.Strategy != pipelines.StrategyNotification",
 	},
 	{
-		ID: "PIP-22", Breaks: "a pull request that is closed counts as merged", File: "internal/pipeline/promotion.go",
+		ID: "PIP-22", Breaks: "a closed pull request counts as merged", File: "internal/pipeline/promotion.go",
 		Old: "r.move(pipelines.PromotionAbandoned,",
 		New: "r.move(pipelines.PromotionSucceeded,",
 	},
 	{
-		ID: "PIP-23", Breaks: "of several marked scalars only the first gets the revision", File: "internal/gitprovider/marker/rewrite.go",
+		ID: "PIP-22", Breaks: "a reopened pull request is not followed", File: "internal/controller/pipelines/news.go",
+		Old: "return p.State == pipelines.PromotionAbandoned && p",
+		New: "return p.State == pipelines.PromotionCreated && p",
+	},
+	{
+		ID: "PIP-23", Breaks: "only the first of several marked scalars gets the revision", File: "internal/gitprovider/marker/rewrite.go",
 		Old: "	if len(outdated) == 0 {\n		return result, nil\n	}\n",
 		New: "	if len(outdated) == 0 {\n		return result, nil\n	}\n	outdated = outdated[:1]\n",
 	},
 	{
-		ID: "PIP-24", Breaks: "the version is written and no job begins", File: "internal/controller/pipelines/installation.go",
+		ID: "PIP-24", Breaks: "the version is written but no job starts", File: "internal/controller/pipelines/installation.go",
 		Old: "inst.Annotations[lsv1alpha1.OperationAnnotation] = string(lsv1alpha1.OperationReconcile)",
 		New: "delete(inst.Annotations, lsv1alpha1.OperationAnnotation)",
 	},
@@ -107,7 +122,7 @@ var pipelines = []Mutant{
 		New: "	case record.Revision != ask.Revision && ask.Revision == \"\":\n",
 	},
 	{
-		ID: "PIP-27", Breaks: "the controller does not look although it was told to", File: "internal/controller/pipelines/setup.go",
+		ID: "PIP-27", Breaks: "the controller ignores a request to reconcile", File: "internal/controller/pipelines/setup.go",
 		Old: "func (c *Controller) LookNow(p types.NamespacedName) { c.wakes.wake(p) }",
 		New: "func (c *Controller) LookNow(types.NamespacedName) {}",
 	},
@@ -117,8 +132,18 @@ var pipelines = []Mutant{
 		New: "	if o.Spec.Suspend && o.Deleted {\n",
 	},
 	{
-		ID: "PIP-29", Breaks: "a deleted pipeline goes before its pull requests are closed", File: "internal/pipeline/effects.go",
+		ID: "PIP-29", Breaks: "a pipeline is deleted before its pull requests are closed", File: "internal/pipeline/effects.go",
 		Old: "	if next.facts.Deleted && next.facts.KeepPullRequests {\n",
 		New: "	if next.facts.Deleted {\n",
+	},
+	{
+		ID: "PIP-29", Breaks: "a deletion does not say what it waits for", File: "internal/pipeline/deletion.go",
+		Old: "	waits := withdrawals(l, nil)\n",
+		New: "	waits := withdrawals(l, nil)[:0]\n",
+	},
+	{
+		ID: "PIP-29", Breaks: "a deletion without credentials is retried", File: "internal/pipeline/withdrawal.go",
+		Old: "f.Deleted && last.Error.Reason == ReasonNoCredentials)",
+		New: "f.Deleted && last.Error.Reason == \"\")",
 	},
 }

@@ -10,8 +10,8 @@ import (
 	"espalier.dev/internal/conformance/mutants"
 )
 
-// sampleOf chooses mutants for a day. Days in a row go through all of them, so none is met more often than another. Neighbours, whose
-// tests are alike, fall on different days, and who comes first, should there not be time for all, changes with the day.
+// sampleOf chooses mutants for a day. Consecutive days go through all of them, so none is chosen more often than another. Neighbours, whose
+// tests are similar, fall on different days, and the day also determines which come first, in case there is not time for all.
 func sampleOf(all []mutants.Mutant, size, day int) []mutants.Mutant {
 	size = min(size, len(all))
 	stride := strideOf(len(all))
@@ -23,8 +23,8 @@ func sampleOf(all []mutants.Mutant, size, day int) []mutants.Mutant {
 	return slices.Concat(chosen[first:], chosen[:first])
 }
 
-// strideOf is a step with which one meets each of a number of things once before the first again: it shares no divisor with the number.
-// About three eighths of it keeps apart what is close.
+// strideOf returns a step that visits each of a number of things once before it repeats: it has no common divisor with the number. About
+// three eighths of the number separates neighbours.
 func strideOf(number int) int {
 	for stride := max(1, number*3/8); ; stride++ {
 		a, b := number, stride
@@ -40,21 +40,21 @@ func strideOf(number int) int {
 func TestSamplesPreferNoMutant(t *testing.T) {
 	all := mutants.All()
 	for _, size := range []int{1, 7, 10, len(all), len(all) + 5} {
-		met, first := map[string]int{}, map[string]bool{}
+		met, first := map[mutants.Mutant]int{}, map[mutants.Mutant]bool{}
 		for day := range len(all) {
 			today := sampleOf(all, size, 20000+day)
-			seen := map[string]bool{}
+			seen := map[mutants.Mutant]bool{}
 			for _, m := range today {
-				met[m.ID]++
-				seen[m.ID] = true
+				met[m]++
+				seen[m] = true
 			}
-			if first[today[0].ID] = true; len(seen) != min(size, len(all)) {
+			if first[today[0]] = true; len(seen) != min(size, len(all)) {
 				t.Fatalf("a sample of %d has %d mutants", size, len(seen))
 			}
 		}
 		for _, m := range all {
-			if met[m.ID] != min(size, len(all)) {
-				t.Errorf("of samples of %d in %d days, %s was in %d", size, len(all), m.ID, met[m.ID])
+			if met[m] != min(size, len(all)) {
+				t.Errorf("of samples of %d in %d days, %s (%s) was in %d", size, len(all), m.ID, m.Breaks, met[m])
 			}
 		}
 		if len(first) < len(all)/size {

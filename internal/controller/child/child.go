@@ -23,8 +23,8 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// PropagateJob makes a job the current one of a sub-object. The sub-object must be one that was read or written by the
-// caller: if it has changed since, the API server answers with a conflict.
+// PropagateJob makes a job the current one of a sub-object. The caller must have read or written the sub-object: if it has changed since,
+// the API server returns a conflict.
 func PropagateJob(ctx context.Context, c client.Client, child client.Object, jobID string, now time.Time) error {
 	at := metav1.NewTime(now)
 	status := map[string]any{
@@ -49,8 +49,8 @@ func PropagateJob(ctx context.Context, c client.Client, child client.Object, job
 	return nil
 }
 
-// Delete asks the API server to delete a sub-object, unless that was done already. Another object that has taken its
-// name meanwhile is left alone.
+// Delete asks the API server to delete a sub-object, unless its deletion was requested before. It leaves alone another object that has
+// taken the name meanwhile.
 func Delete(ctx context.Context, c client.Writer, child client.Object) error {
 	if !child.GetDeletionTimestamp().IsZero() {
 		return nil
@@ -63,8 +63,8 @@ func Delete(ctx context.Context, c client.Writer, child client.Object) error {
 	return nil
 }
 
-// TellOfDeletion tells a sub-object that works on a job that the tree is to be deleted, and, unless what was installed is to be removed,
-// that it stays.
+// TellOfDeletion annotates a sub-object that works on a job: the tree is being deleted and, if withoutUninstall is set, what was installed
+// stays.
 func TellOfDeletion(ctx context.Context, c client.Client, child client.Object, withoutUninstall bool) error {
 	return loop.PatchMetadata(ctx, c, child, func(m metav1.Object) {
 		annotations := m.GetAnnotations()
@@ -91,7 +91,7 @@ func Annotate(ctx context.Context, c client.Client, child client.Object, name, v
 	})
 }
 
-// Gone reports whether an object that the cache does not show is really not there. Only the API server knows.
+// Gone reports whether an object that the cache does not show is really gone. Only the API server knows.
 func Gone(ctx context.Context, live client.Reader, key client.ObjectKey, object client.Object) (bool, error) {
 	err := live.Get(ctx, key, object)
 	if apierrors.IsNotFound(err) {
@@ -100,11 +100,10 @@ func Gone(ctx context.Context, live client.Reader, key client.ObjectKey, object 
 	return false, err
 }
 
-// parallel is how many sub-objects are written to at once.
+// parallel is how many sub-objects are written concurrently.
 const parallel = 8
 
-// Each does something for all items, several at a time, and returns all errors together. Items that were not begun
-// when one has failed are left out.
+// Each calls do for all items, several at a time, and returns all errors together. After a failure, it starts no further items.
 func Each[T any](ctx context.Context, items []T, do func(context.Context, T) error) error {
 	if len(items) == 1 {
 		return do(ctx, items[0])
@@ -125,9 +124,9 @@ func Each[T any](ctx context.Context, items []T, do func(context.Context, T) err
 			return nil
 		})
 	}
-	_ = group.Wait() // the errors of all are returned, not only the first
+	_ = group.Wait() // always nil: the errors are in all
 	return errors.Join(all...)
 }
 
-// NoRoom makes a wait of the answer that nothing can be created in a namespace, or no more of it.
+// NoRoom turns the error that a namespace accepts no objects, or no more of them, into a wait.
 func NoRoom(err error) error { return ending.Refused(resourcequota.Refused(err)) }

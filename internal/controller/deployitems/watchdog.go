@@ -36,14 +36,14 @@ const Name = "deployitems"
 type Options struct {
 	// PickupTimeout is how long an item may wait for a deployer. Empty means 5 minutes, "none" means no limit.
 	PickupTimeout lsv1alpha1.Duration
-	// Workers is how many items are looked at at once.
+	// Workers is how many items are reconciled concurrently.
 	Workers int
-	// Clock is the real one if nothing is said.
+	// Clock defaults to the real clock.
 	Clock clock.PassiveClock
 }
 
 //espalier:rights deployitems
-//	list,watch deployitems: the objects that it watches over
+//	list,watch deployitems: the objects that it supervises
 
 // Setup adds the watchdog to a manager.
 func Setup(mgr ctrl.Manager, opts Options) error {
@@ -79,7 +79,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	return nil
 }
 
-// filter lets the events through that concern the watchdog, and every deletion, so that the loop forgets the item.
+// filter passes the events that concern the watchdog, and every deletion, so that the loop forgets the item.
 func filter() predicate.Predicate {
 	filter := predicate.NewPredicateFuncs(func(object client.Object) bool {
 		item, ok := object.(*lsv1alpha1.DeployItem)
@@ -98,21 +98,19 @@ type kind struct {
 	pickupTimeout time.Duration
 }
 
-// Phase returns the phase in the status.
 func (k *kind) Phase(item *lsv1alpha1.DeployItem) lsv1alpha1.Phase { return item.Status.Phase }
 
-// Status returns the status.
 func (k *kind) Status(item *lsv1alpha1.DeployItem) any { return &item.Status }
 
-// Decide asks the pure package.
+// Decide delegates to the pure package.
 func (k *kind) Decide(o watchdog.Observed) watchdog.Decision { return watchdog.Decide(o) }
 
-// Settle asks the pure package.
+// Settle delegates to the pure package.
 func (k *kind) Settle(item *lsv1alpha1.DeployItem, o watchdog.Observed, d watchdog.Decision, err error) watchdog.Observed {
 	return watchdog.Settle(item, o, d, err)
 }
 
-// Observe needs nothing but the item, and for one that is being deleted its namespace.
+// Observe reads nothing beyond the item, except its namespace if the item is being deleted.
 func (k *kind) Observe(ctx context.Context, item *lsv1alpha1.DeployItem, now time.Time) (watchdog.Observed, error) {
 	s := watchdog.Snapshot{Item: item, PickupTimeout: k.pickupTimeout, NewJobID: uuid.NewString(), Now: now}
 	var err error
@@ -123,10 +121,10 @@ func (k *kind) Observe(ctx context.Context, item *lsv1alpha1.DeployItem, now tim
 }
 
 //espalier:rights deployitems
-//	patch deployitems,deployitems/status: it ends items whose time is up, and starts those that are deleted without their execution
-//	get,delete secrets: exports of an item that is deleted without uninstalling
+//	patch deployitems,deployitems/status: it ends deploy items that time out, and starts those that are deleted without their execution
+//	get,delete secrets: exports of a deploy item that is deleted without uninstalling
 
-// Act carries out one effect.
+// Act executes one effect.
 func (k *kind) Act(
 	ctx context.Context,
 	item *lsv1alpha1.DeployItem,
@@ -161,13 +159,13 @@ func (k *kind) Act(
 		})
 	case watchdog.TimeOut:
 		return o, e.Err
-	default: // the status write alone does the rest
+	default: // the status write does the rest
 		return o, nil
 	}
 }
 
-// tellNamespace records an event about the namespace. One about the item would have to be created in the namespace, which is refused, and
-// would go with it; an event about a namespace is kept in another one.
+// tellNamespace records an event about the namespace. An event about the item would belong to the namespace itself, which rejects new
+// objects and takes its events with it; an event about a namespace is stored in another one.
 func (k *kind) tellNamespace(item *lsv1alpha1.DeployItem) {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: item.Namespace}}
 	where := ""
@@ -175,7 +173,7 @@ func (k *kind) tellNamespace(item *lsv1alpha1.DeployItem) {
 		where = " to Target " + item.Spec.Target.Name
 	}
 	k.recorder.Eventf(namespace, item, corev1.EventTypeWarning, watchdog.CodeNamespaceEnds, "Delete",
-		"deploy item %s goes with its namespace, and nobody waits until it is uninstalled: what it has deployed%s may stay", item.Name, where)
+		"deploy item %s is deleted with its namespace, without uninstalling: what it deployed%s may stay", item.Name, where)
 }
 
 func removeOperation(m metav1.Object) { delete(m.GetAnnotations(), lsv1alpha1.OperationAnnotation) }

@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
-// world is a namespace in which the controllers run that a test names.
+// world is a namespace in which a test runs the controllers that it names.
 type world struct {
 	*testkit.World
 	t  *testing.T
@@ -42,7 +42,7 @@ func newWorld(t *testing.T) *world {
 	return &world{World: w, t: t, ns: w.Namespace}
 }
 
-// run runs controllers of the product for the namespace until the test ends or the function that it returns is called.
+// run runs controllers of the product for the namespace until the test ends or the returned function is called.
 func (w *world) run(pickup lsv1alpha1.Duration, controllers ...string) (stop func()) {
 	w.t.Helper()
 	return w.runOver(w.Config(), pickup, controllers...)
@@ -64,7 +64,7 @@ func phase(p lsv1alpha1.Phase) mockv1alpha1.ProviderConfiguration {
 	return mockv1alpha1.ProviderConfiguration{Phase: &p}
 }
 
-// started creates an item and gives it a job by its ID alone.
+// started creates an item and starts its job by setting the job ID alone.
 func (w *world) started(item *lsv1alpha1.DeployItem) *lsv1alpha1.DeployItem {
 	w.t.Helper()
 	testkit.Create(w.t, w.APIServer, item)
@@ -89,15 +89,15 @@ func TestJOB74_ItemThatNoDeployerPicksUpFails(t *testing.T) {
 	stop = w.run("1ms", deployitems.Name)
 	item := testkit.EventuallyFinished(t, w.APIServer, patient, lsv1alpha1.PhaseFailed)
 	e := item.Status.LastError
-	if e.Operation != lsv1alpha1.OperationWaitingForPickup || e.Reason != lsv1alpha1.ReasonPickupTimeout ||
-		!slices.Equal(e.Codes, []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorTimeout}) {
-		t.Errorf("last error %+v", e)
+	want := []any{lsv1alpha1.OperationWaitingForPickup, lsv1alpha1.ReasonPickupTimeout, []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorTimeout}}
+	if diff := cmp.Diff(want, []any{e.Operation, e.Reason, e.Codes}); diff != "" {
+		t.Errorf("last error (-want +got):\n%s", diff)
 	}
 	if item.Status.FirstError == nil || len(item.Status.LastErrors) != 1 {
 		t.Errorf("first %+v, last %+v", item.Status.FirstError, item.Status.LastErrors)
 	}
 	stop()
-	// A deployer that comes late finds nothing to do.
+	// A late deployer finds nothing to do.
 	w.run("none", mock.Name)
 	testkit.EventuallyFinished(t, w.APIServer, w.started(testkit.DeployItem(w.ns, "later").Build()), lsv1alpha1.PhaseSucceeded)
 	if now := w.live(item); now.ResourceVersion != item.ResourceVersion {
@@ -129,7 +129,7 @@ func TestJOB74_ItemThatRunsTooLongFails(t *testing.T) {
 	}
 }
 
-// says tells that the conditions of an item speak of something.
+// says matches an item with a condition whose message contains a text.
 func says(text string) testkit.Condition[*lsv1alpha1.DeployItem] {
 	return testkit.Is("says "+text, func(i *lsv1alpha1.DeployItem) bool {
 		return slices.ContainsFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool {
@@ -138,7 +138,7 @@ func says(text string) testkit.Condition[*lsv1alpha1.DeployItem] {
 	})
 }
 
-// limit gives an item that waits for something a time that is over.
+// limit sets a timeout of one second on a waiting item.
 func (w *world) limit(item *lsv1alpha1.DeployItem) {
 	w.t.Helper()
 	err := w.Client().Patch(w.t.Context(), item, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"timeout":"1s"}}`)))
@@ -153,7 +153,7 @@ func TestJOB74_ATimeoutSaysWhatWasWaitedFor(t *testing.T) {
 	slow := testkit.DeployItem(w.ns, "slow").Mock(phase(lsv1alpha1.PhaseProgressing)).Timeout(lsv1alpha1.NoDuration).Build()
 	lost := testkit.DeployItem(w.ns, "lost").Target("far").Timeout(lsv1alpha1.NoDuration).Build()
 	for item, cause := range map[*lsv1alpha1.DeployItem]string{
-		slow: "spec.config asks for the phase Progressing",
+		slow: "spec.config requests phase Progressing",
 		lost: "Target " + w.ns + "/far does not exist",
 	} {
 		w.limit(testkit.Eventually(t, w.APIServer, w.started(item), says(cause)))
@@ -162,7 +162,7 @@ func TestJOB74_ATimeoutSaysWhatWasWaitedFor(t *testing.T) {
 	}
 }
 
-// told checks that the error and the conditions of an item that has failed name the cause and since when.
+// told checks that the error and the conditions of a failed item name the cause and its start.
 func (w *world) told(item *lsv1alpha1.DeployItem, cause string) {
 	w.t.Helper()
 	e := item.Status.LastError
@@ -197,7 +197,7 @@ func TestJOB74_ADeletionWithoutItsTargetNamesIt(t *testing.T) {
 	w.told(testkit.EventuallyFinished(t, w.APIServer, item, lsv1alpha1.PhaseDeleteFailed), cause)
 }
 
-func TestAnItemThatNobodyTakesSaysSo(t *testing.T) {
+func TestAnItemThatIsNotPickedUpSaysSo(t *testing.T) {
 	w := newWorld(t)
 	item := testkit.DeployItem(w.ns, "lonely").Build()
 	testkit.Create(t, w.APIServer, item)
@@ -209,17 +209,17 @@ func TestAnItemThatNobodyTakesSaysSo(t *testing.T) {
 	testkit.EventuallyFinished(t, w.APIServer, item, lsv1alpha1.PhaseSucceeded)
 }
 
-// The watchdog costs nothing where all goes well.
+// The watchdog costs nothing when all goes well.
 func TestTheWatchdogWritesNothingToItemsThatGoWell(t *testing.T) {
 	w := newWorld(t)
 	recorder := testkit.Record(t, w.APIServer, w.ns, testkit.Groups("landscaper.gardener.cloud"))
+	item := testkit.DeployItem(w.ns, "good").Build()
+	testkit.Create(t, w.APIServer, item)
+	// However slow the deployer is, it is in time. The item has its job before the watchdog can see it without one and report that.
+	w.SetStatus(item, map[string]any{"jobID": "first", "jobIDGenerationTime": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)})
 	transport := faults.New(faults.Plan{})
 	w.runOver(transport.Config(w.Config()), "5m", deployitems.Name)
 	w.run("5m", mock.Name)
-	item := testkit.DeployItem(w.ns, "good").Build()
-	testkit.Create(t, w.APIServer, item)
-	// However slow the deployer is, it comes in time.
-	w.SetStatus(item, map[string]any{"jobID": "first", "jobIDGenerationTime": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)})
 	testkit.EventuallyFinished(t, w.APIServer, item, lsv1alpha1.PhaseSucceeded)
 	recorder.Quiet(t, time.Second)
 	if writes := transport.Log().Writes(); len(writes) > 0 {
@@ -266,7 +266,7 @@ func TestOneRequestIsOneJobOfTheItem(t *testing.T) {
 	}
 }
 
-// At whichever write the watchdog dies, one request leads to one job.
+// Whichever write the watchdog dies at, one request starts one job.
 func TestOneRequestIsOneJobWhereverTheWatchdogDies(t *testing.T) {
 	for _, plan := range []string{"write:1:before", "write:1:after", "write:2:before", "write:2:after"} {
 		t.Run(plan, func(t *testing.T) {
@@ -277,7 +277,7 @@ func TestOneRequestIsOneJobWhereverTheWatchdogDies(t *testing.T) {
 			transport := faults.New(faults.MustParse(plan))
 			first := testkit.Start(t.Context(), w.manager(transport.Config(w.Config()), "5m", deployitems.Name).Start)
 			<-transport.Crashed()
-			t.Cleanup(func() { _ = first.Stop() }) // What it ends with is of no interest.
+			t.Cleanup(func() { _ = first.Stop() }) // Its result does not matter.
 			w.run("5m", deployitems.Name, mock.Name)
 			testkit.EventuallyFinished(t, w.APIServer, item, lsv1alpha1.PhaseSucceeded)
 			recorder.Quiet(t, time.Second)
@@ -294,7 +294,7 @@ func TestJOB60_ItemIsDeletedWithoutUninstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A mock item whose deletion job nobody passes: the watchdog alone lets it go.
+	// No parent passes the deletion job to this mock item: the watchdog alone releases it.
 	stop := w.run("5m", deployitems.Name, mock.Name)
 	item := testkit.EventuallyFinished(t, w.APIServer,
 		w.started(testkit.DeployItem(w.ns, "kept").Mock(mockv1alpha1.ProviderConfiguration{Export: &export}).Build()), lsv1alpha1.PhaseSucceeded)

@@ -25,25 +25,25 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// Reason says that something waits for the end of its namespace.
+// Reason is the reason of a wait for the end of the namespace.
 const Reason = "NamespaceTerminating"
 
-// Namespaces tells which namespaces are being deleted.
+// Namespaces reports which namespaces are being deleted.
 type Namespaces struct {
-	// Cache is asked first, Live is the API server.
+	// Cache is read first; Live is the API server.
 	Cache, Live client.Reader
 }
 
-// Of returns the namespaces that a manager sees.
+// Of returns the Namespaces of a manager.
 func Of(mgr ctrl.Manager) Namespaces {
 	return Namespaces{Cache: mgr.GetClient(), Live: mgr.GetAPIReader()}
 }
 
 //espalier:rights installations,executions,deployitems
-//	get,list,watch namespaces: what is in a namespace that is being deleted is let go
+//	get,list,watch namespaces: to release the objects in a namespace that is being deleted
 
-// Ends reports whether a namespace is being deleted. What is let go because of that does not come back, so the API server has the last
-// word: the cache may still show a namespace that was there before.
+// Ends reports whether a namespace is being deleted. What is released because of that cannot be recovered, so the API server has the last
+// word: the cache may still show an earlier namespace of that name.
 func (n Namespaces) Ends(ctx context.Context, name string) (bool, error) {
 	for _, reader := range []client.Reader{n.Cache, n.Live} {
 		namespace := &metav1.PartialObjectMetadata{}
@@ -59,8 +59,8 @@ func (n Namespaces) Ends(ctx context.Context, name string) (bool, error) {
 	return true, nil
 }
 
-// Watch has a controller look at all of its objects in a namespace that begins to be deleted: those that were deleted before get no other
-// event. The list is one of those objects.
+// Watch makes a controller reconcile all of its objects in a namespace when the deletion of the namespace starts: objects that were
+// deleted before get no other event. list is the list type of those objects.
 func Watch(b *builder.Builder, reader client.Reader, list client.ObjectList) *builder.Builder {
 	objects := func(ctx context.Context, namespace client.Object) []reconcile.Request {
 		found := list.DeepCopyObject().(client.ObjectList)
@@ -78,7 +78,7 @@ func Watch(b *builder.Builder, reader client.Reader, list client.ObjectList) *bu
 	return b.Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(objects), builder.OnlyMetadata, builder.WithPredicates(begins()))
 }
 
-// begins lets a namespace through when its deletion is asked for.
+// begins passes a namespace when its deletion is requested.
 func begins() predicate.Predicate {
 	deleting := func(object client.Object) bool { return !object.GetDeletionTimestamp().IsZero() }
 	return predicate.Funcs{
@@ -88,11 +88,11 @@ func begins() predicate.Predicate {
 	}
 }
 
-// Refused makes a wait of the answer that nothing can be created in a namespace because it is being deleted. The event about the namespace
-// ends the wait; until it is seen, another attempt would come to the same.
+// Refused turns the error that nothing can be created in a namespace because it is being deleted into a wait. The event about the
+// namespace ends the wait; until then, another attempt would fail the same way.
 func Refused(err error) error {
 	if !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return err
 	}
-	return &failure.Wait{Reason: Reason, For: "the end of the namespace, which is being deleted: nothing can be created in it any more"}
+	return &failure.Wait{Reason: Reason, For: "the namespace to be deleted; no objects can be created in it"}
 }

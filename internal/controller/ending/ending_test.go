@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
-// The server has no controller that empties namespaces, so that one which is deleted stays.
+// The server has no controller that empties namespaces, so a deleted one stays.
 func TestJOB46_ANamespaceThatIsDeletedIsRecognised(t *testing.T) {
 	server := testkit.Server(t)
 	name, cluster := server.Namespace(t), server.Client()
@@ -51,7 +51,7 @@ func TestJOB46_ANamespaceThatIsDeletedIsRecognised(t *testing.T) {
 		t.Fatal("something can be created in a namespace that is being deleted")
 	}
 	if wait := ending.Refused(fmt.Errorf("create: %w", err)); failure.KindOf(wait) != failure.Waiting ||
-		!strings.Contains(wait.Error(), "the end of the namespace") {
+		!strings.Contains(wait.Error(), "the namespace to be deleted") {
 		t.Errorf("%v became %v", err, wait)
 	}
 }
@@ -64,7 +64,7 @@ func TestOtherRefusalsStayWhatTheyAre(t *testing.T) {
 	}
 }
 
-// A cache that still shows a namespace of the same name which was deleted is not believed.
+// Ends does not trust a cache that still shows a deleted namespace of the same name.
 func TestTheAPIServerHasTheLastWord(t *testing.T) {
 	server := testkit.Server(t)
 	old, young := server.Namespace(t), server.Namespace(t)
@@ -77,7 +77,7 @@ func TestTheAPIServerHasTheLastWord(t *testing.T) {
 	}
 }
 
-// redirected reads another namespace than the one that is asked for.
+// redirected reads a different namespace from the one requested.
 type redirected struct {
 	client.Reader
 	name string

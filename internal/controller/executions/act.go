@@ -21,7 +21,7 @@ import (
 //	patch executions,executions/status: finalizers, annotations and status of what it works on
 //	create,update,delete dataobjects: what the deploy items of an execution export
 
-// Act carries out an effect.
+// Act executes an effect.
 func (k *kind) Act(
 	ctx context.Context,
 	e *lsv1alpha1.Execution,
@@ -44,7 +44,7 @@ func (k *kind) Act(
 	case execution.DropOperation:
 		err = k.dropOperation(ctx, e)
 	case execution.NoteItems, execution.RedoItems, execution.LeaveFlow, execution.Observe:
-		// The status write alone does it.
+		// The status write does the rest.
 	case execution.WriteExport:
 		err = k.writeExport(ctx, x)
 	case execution.RemoveExport:
@@ -74,7 +74,7 @@ func (k *kind) answerInterrupt(ctx context.Context, e *lsv1alpha1.Execution, job
 	})
 }
 
-// writeExport stores the exports. An object that the cache did not show will be seen the next time.
+// writeExport stores the exports. If the object exists but the cache did not show it, the next pass will see it.
 func (k *kind) writeExport(ctx context.Context, x execution.WriteExport) error {
 	object := x.Object.DeepCopy()
 	if x.Update {
@@ -87,13 +87,13 @@ func (k *kind) writeExport(ctx context.Context, x execution.WriteExport) error {
 	return child.NoRoom(err)
 }
 
-// removeExport needs no UID: the name belongs to the executions of one name, of which there is one.
+// removeExport needs no UID: the object name is unique to the execution name, and only one execution has that name.
 func (k *kind) removeExport(ctx context.Context, namespace, name string) error {
 	object := &lsv1alpha1.DataObject{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	return client.IgnoreNotFound(k.cluster.Delete(ctx, object))
 }
 
-// stale is the conflict that an object is not as it was thought to be: the pass ends and the next one looks again.
+// stale returns the conflict error for an object that differs from what the pass assumed: the pass ends, and the next one reads it again.
 func stale(resource, name string, cause error) error {
 	return apierrors.NewConflict(lsv1alpha1.SchemeGroupVersion.WithResource(resource).GroupResource(), name, cause)
 }

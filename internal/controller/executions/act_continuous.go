@@ -27,7 +27,7 @@ func (k *kind) dropOperation(ctx context.Context, e *lsv1alpha1.Execution) error
 	})
 }
 
-// continuousAction returns the items that an effect of the continuous flow is about and what is done to each.
+// continuousAction returns the items that an effect of the continuous flow concerns, and the action for each.
 func (k *kind) continuousAction(e *lsv1alpha1.Execution, effect execution.Effect) ([]execution.Item, itemAction) {
 	switch x := effect.(type) {
 	case execution.AskItems:
@@ -43,9 +43,10 @@ func (k *kind) continuousAction(e *lsv1alpha1.Execution, effect execution.Effect
 	}
 }
 
-// convert changes the flow of an item, which makes a new generation, and has the status say that this one is deployed if the one before
-// was. No deployer may see the new generation without that in the continuous flow: so the status comes first on the way there, and last
-// on the way back, where an annotation tells that it is missing. An item that is being deleted has its deletion to do in any case.
+// convert changes the flow of an item, which creates a new generation, and makes the status say that this generation is deployed if the
+// previous one was. In the continuous flow, no deployer may see the new generation without that status: so the status is written first on
+// the way there, and last on the way back, where an annotation records that it is still missing. An item that is being deleted needs its
+// deletion in any case.
 func (k *kind) convert(ctx context.Context, i execution.Item, stub *lsv1alpha1.DeployItem, flow lsv1alpha1.Flow) error {
 	generation := i.Object.Generation
 	if i.Flow != flow {

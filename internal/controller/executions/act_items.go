@@ -28,7 +28,7 @@ import (
 //	patch deployitems/status: the job is passed on, and ended by an interrupt
 //	update executions/finalizers: deploy items block the deletion of their owner, which some API servers permit only so
 
-// actOnItems does to several deploy items what an effect says, and returns the versions that it led to.
+// actOnItems applies an effect to several deploy items, and returns the resulting versions.
 func (k *kind) actOnItems(
 	ctx context.Context,
 	e *lsv1alpha1.Execution,
@@ -37,7 +37,7 @@ func (k *kind) actOnItems(
 ) (map[string]execution.Object, error) {
 	items, do := k.itemAction(e, o, effect)
 	if do == nil {
-		return nil, fmt.Errorf("unknown effect %T: this is a defect of the controller", effect)
+		return nil, fmt.Errorf("unknown effect %T: this is a bug in the controller", effect)
 	}
 	var mutex sync.Mutex
 	written := make(map[string]execution.Object, len(items))
@@ -64,7 +64,7 @@ func (k *kind) actOnItems(
 
 type itemAction func(context.Context, execution.Item) (*lsv1alpha1.DeployItem, error)
 
-// itemAction returns the items that an effect is about and what is done to each.
+// itemAction returns the items that an effect concerns, and the action for each.
 func (k *kind) itemAction(e *lsv1alpha1.Execution, o execution.Observed, effect execution.Effect) ([]execution.Item, itemAction) {
 	switch x := effect.(type) {
 	case execution.CreateItems:
@@ -98,7 +98,7 @@ func (k *kind) itemAction(e *lsv1alpha1.Execution, o execution.Observed, effect 
 	}
 }
 
-// onStub does something to an object of which only the name, the UID and the version matter.
+// onStub runs an action on an object of which only the name, the UID and the version matter.
 func (k *kind) onStub(e *lsv1alpha1.Execution, do func(context.Context, execution.Item, *lsv1alpha1.DeployItem) error) itemAction {
 	return func(ctx context.Context, i execution.Item) (*lsv1alpha1.DeployItem, error) {
 		stub := &lsv1alpha1.DeployItem{ObjectMeta: metav1.ObjectMeta{
@@ -108,7 +108,7 @@ func (k *kind) onStub(e *lsv1alpha1.Execution, do func(context.Context, executio
 	}
 }
 
-// createItem creates a deploy item. One that exists is either ours, and the cache will show it, or somebody else's.
+// createItem creates a deploy item. An existing one is either ours, and the cache will show it, or belongs to another owner.
 func (k *kind) createItem(ctx context.Context, e *lsv1alpha1.Execution, i execution.Item) (*lsv1alpha1.DeployItem, error) {
 	item := i.Write.DeepCopy()
 	err := k.cluster.Create(ctx, item)
@@ -127,7 +127,7 @@ func (k *kind) createItem(ctx context.Context, e *lsv1alpha1.Execution, i execut
 	}
 	return item, failure.Terminalf(
 		configurationProblem,
-		"deploy item %s of another owner has the name that deploy item %q of this execution needs: delete it or rename the execution",
+		"deploy item %s belongs to another owner, but deploy item %q of this execution needs the name: delete it or rename the execution",
 		existing.Name,
 		i.Name,
 	)
@@ -138,7 +138,7 @@ func (k *kind) updateItem(ctx context.Context, i execution.Item) (*lsv1alpha1.De
 	return item, refusal(i, k.cluster.Update(ctx, item))
 }
 
-// writeStatus replaces what a status says about the given fields, under the optimistic lock.
+// writeStatus replaces the given fields of a status, under the optimistic lock.
 func (k *kind) writeStatus(ctx context.Context, stub *lsv1alpha1.DeployItem, status *lsv1alpha1.DeployItemStatus) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": stub.ResourceVersion, "uid": stub.UID},
@@ -157,8 +157,8 @@ var configurationProblem = failure.Details{
 	Operation: "PrepareDeployItems", Reason: execution.ReasonInvalidSpec, Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)},
 }
 
-// refusal makes an error terminal if the API server found the deploy item invalid. Its words about the configuration are
-// dropped: they may quote it.
+// refusal makes an error terminal if the API server found the deploy item invalid. It drops the server's words about the configuration:
+// they may quote it.
 func refusal(i execution.Item, err error) error {
 	if !apierrors.IsInvalid(err) {
 		return err
@@ -173,5 +173,5 @@ func refusal(i execution.Item, err error) error {
 			problems = append(problems, masking.Cause(cause))
 		}
 	}
-	return failure.Terminalf(configurationProblem, "the API server refuses deploy item %q: %s", i.Name, strings.Join(problems, "; "))
+	return failure.Terminalf(configurationProblem, "the API server rejects deploy item %q: %s", i.Name, strings.Join(problems, "; "))
 }

@@ -65,7 +65,7 @@ func TestJOB43_JOB45_JOB72_DeletionGoesInReverseOrder(t *testing.T) {
 	s.lookedBeforeLettingGo(t, transport.Log())
 }
 
-// lookedBeforeLettingGo checks that the API server was asked which deploy items exist right before the finalizer went.
+// lookedBeforeLettingGo checks that the controller asked the API server which deploy items exist right before it removed the finalizer.
 func (s *stage) lookedBeforeLettingGo(t *testing.T, log faults.Log) {
 	t.Helper()
 	letGo := log.Where(func(e faults.Entry) bool {
@@ -139,7 +139,7 @@ func TestJOB40_ADeletionDuringAJobWaitsForIt(t *testing.T) {
 	testkit.EventuallyGone(t, s.APIServer, e)
 }
 
-// With the watchdog of deploy items, which removes their finalizers, no deployer has to act.
+// The watchdog of deploy items removes their finalizers, so no deployer has to act.
 func TestJOB60_DeletionWithoutUninstallReachesTheItemsBeforeTheyAreDeleted(t *testing.T) {
 	s := newStage(t)
 	recorder := s.record(t)

@@ -20,9 +20,9 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-// The life of a diamond, from its creation to the end of its deletion, with the same outcome whatever goes wrong once.
+// The tests below take a diamond from its creation to the end of its deletion, and expect the same outcome whatever goes wrong once.
 
-// A crash before a write is one after the write before it, except where several are on their way at once.
+// A crash before a write equals one after the write before it, except where several writes are in flight.
 func TestJOB04_JOB70_JOB72_CrashAtEveryWrite(t *testing.T) {
 	plans := faults.EachWrite(reference(t), faults.CrashAfter, faults.LoseAnswer)
 	for _, several := range []string{"create/deployitems", "write/executions", "patch/deployitems/status", "delete/deployitems", "create/dataobjects"} {
@@ -31,7 +31,7 @@ func TestJOB04_JOB70_JOB72_CrashAtEveryWrite(t *testing.T) {
 	faults.Sweep(t, plans, liveThrough)
 }
 
-// The caches stop at every fourth write and are behind until two writes later, or have to list anew.
+// The caches stop at every fourth write and lag until two writes later, or must list again.
 func TestJOB04_JOB70_JOB72_StaleCacheAroundTheWrites(t *testing.T) {
 	var plans []faults.Plan
 	for _, entry := range reference(t).Writes() {
@@ -54,7 +54,7 @@ var goodDay = struct {
 	log  faults.Log
 }{}
 
-// reference is what a controller asks of the API server on a good day.
+// reference is what a controller requests from the API server when nothing fails.
 func reference(t *testing.T) faults.Log {
 	t.Helper()
 	goodDay.once.Do(func() { goodDay.log = live(t, faults.Plan{}) })
@@ -69,7 +69,7 @@ func liveThrough(t *testing.T, plan faults.Plan) {
 	live(t, plan)
 }
 
-// live runs the life of a diamond. A controller that crashes is followed by a healthy one, as a Deployment would do it.
+// live runs the life of a diamond. A healthy controller replaces one that crashes, as a Deployment would do it.
 func live(t *testing.T, plan faults.Plan) faults.Log {
 	t.Helper()
 	s := newEmptyStage(t)
@@ -123,7 +123,7 @@ func (s *stage) checkRemoved(t *testing.T) {
 	}
 }
 
-// checkPhases: one job walks forward through its phases, then the deletion does.
+// checkPhases checks that one job moves forward through its phases, and then the deletion does.
 func checkPhases(t *testing.T, life testkit.History) {
 	t.Helper()
 	order := []string{"", "Init", "Progressing", "Completing", "Succeeded", "InitDelete", "Deleting"}
@@ -134,9 +134,9 @@ func checkPhases(t *testing.T, life testkit.History) {
 	}
 }
 
-// A process dies when it has created a deploy item, and somebody aborts before another one tells of that in the status. A change of the flow
-// reaches the item nevertheless.
-func TestCON16_AnItemThatNobodyHasToldOfFollowsAChangeOfTheFlow(t *testing.T) {
+// A process dies after it has created a deploy item, and a user aborts before another process records the item in the status. A change of
+// the flow nevertheless reaches the item.
+func TestCON16_AnItemThatWasNotNotifiedFollowsAChangeOfTheFlow(t *testing.T) {
 	s := newEmptyStage(t)
 	transport := faults.New(faults.MustParse("create/deployitems:1:after"))
 	first := s.start(t, transport.Config(s.Config()))
@@ -163,7 +163,7 @@ func (s *stage) patch(t *testing.T, object client.Object, patch string) {
 	}
 }
 
-// A world in which all is done stays as it is: no request, also when something changes that asks for nothing.
+// A finished world stays as it is: no request, even when something changes that requires none.
 func TestAFinishedExecutionIsQuiet(t *testing.T) {
 	s := newStage(t)
 	transport := faults.New(faults.Plan{})

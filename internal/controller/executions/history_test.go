@@ -13,13 +13,13 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// record writes down every state of the objects in the namespace.
+// record records every state of the objects in the namespace.
 func (s *stage) record(t *testing.T) *testkit.Recorder {
 	t.Helper()
 	return testkit.Record(t, s.APIServer, s.ns, testkit.Kinds(&lsv1alpha1.Execution{}, &lsv1alpha1.DeployItem{}, &lsv1alpha1.DataObject{}))
 }
 
-// examine checks what must hold in each of the states.
+// examine checks what must hold in each state.
 func examine(t *testing.T, recorder *testkit.Recorder) {
 	t.Helper()
 	history := recorder.History()
@@ -31,13 +31,13 @@ func examine(t *testing.T, recorder *testkit.Recorder) {
 // witness has seen the newest revision of each deploy item, by its object's name.
 type witness struct {
 	items map[string]testkit.Revision
-	// deleting is set once the execution has been asked to go.
+	// deleting is set once the deletion of the execution is requested.
 	deleting bool
 }
 
 func newWitness() *witness { return &witness{items: map[string]testkit.Revision{}} }
 
-// examine goes through a history in the order of the server.
+// examine checks a history in the server's order.
 func (w *witness) examine(history testkit.History) error {
 	sorted := slices.Clone(history)
 	slices.SortStableFunc(sorted, func(a, b testkit.Revision) int { return int(a.Version()) - int(b.Version()) })

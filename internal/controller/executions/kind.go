@@ -11,14 +11,14 @@ import (
 	"espalier.dev/internal/execution"
 )
 
-// kind is what the loop needs to know about executions.
+// kind implements the loop's kind for executions.
 type kind struct {
 	// cluster reads from the cache, live from the API server.
 	cluster client.Client
 	live    client.Reader
-	// remembers says that the cache lacks nothing that this process has written, or one that led before it.
+	// remembers says that the cache lacks nothing that this process, or an earlier leader, has written.
 	remembers bool
-	// namespaces tells which are being deleted.
+	// namespaces reports which namespaces are being deleted.
 	namespaces ending.Namespaces
 }
 
@@ -26,10 +26,10 @@ func (k *kind) Phase(e *lsv1alpha1.Execution) lsv1alpha1.Phase { return e.Status
 
 func (k *kind) Status(e *lsv1alpha1.Execution) any { return &e.Status }
 
-// Decide asks the pure package.
+// Decide delegates to the pure package.
 func (k *kind) Decide(o execution.Observed) execution.Decision { return execution.Decide(o) }
 
-// Settle asks the pure package.
+// Settle delegates to the pure package.
 func (k *kind) Settle(e *lsv1alpha1.Execution, o execution.Observed, d execution.Decision, err error) execution.Observed {
 	return execution.Settle(e, o, d, err)
 }

@@ -21,8 +21,8 @@ import (
 	"espalier.dev/internal/execution"
 )
 
-// Observe reads the deploy items of an execution, and what else the next decision needs. In the job flow nothing is needed
-// without a job.
+// Observe reads the deploy items of an execution, and what else the next decision needs. In the job flow, an execution without a job needs
+// nothing.
 func (k *kind) Observe(ctx context.Context, e *lsv1alpha1.Execution, now time.Time) (execution.Observed, error) {
 	ends, err := k.namespaces.Ends(ctx, e.Namespace)
 	s := execution.Snapshot{Execution: e, Now: now, NamespaceEnds: ends, Remembered: k.remembers}
@@ -39,7 +39,7 @@ func (k *kind) Observe(ctx context.Context, e *lsv1alpha1.Execution, now time.Ti
 	return k.readMore(ctx, s)
 }
 
-// readMore reads what the next decision needs beside the deploy items that the cache shows.
+// readMore reads what the next decision needs besides the deploy items that the cache shows.
 func (k *kind) readMore(ctx context.Context, s execution.Snapshot) (execution.Observed, error) {
 	o := execution.NewObserved(s)
 	if execution.NeedsComplete(o) {
@@ -63,8 +63,7 @@ func (k *kind) readMore(ctx context.Context, s execution.Snapshot) (execution.Ob
 	return o, nil
 }
 
-// readEnding reads the deploy items of an execution whose namespace is being deleted. When none is seen any more, the API
-// server is asked.
+// readEnding reads the deploy items of an execution whose namespace is being deleted. If the cache shows none, it asks the API server.
 func (k *kind) readEnding(ctx context.Context, s *execution.Snapshot) error {
 	var err error
 	if s.Items, err = k.seenItems(ctx, s.Execution); err != nil || len(s.Items) > 0 {
@@ -73,8 +72,8 @@ func (k *kind) readEnding(ctx context.Context, s *execution.Snapshot) error {
 	return k.readAllItems(ctx, s)
 }
 
-// seenItems are the deploy items that the cache shows. Those belong to them that the status records and that name no execution any more:
-// somebody has taken away their label and their owner.
+// seenItems returns the deploy items that the cache shows. They include those that the status records and that no longer name an
+// execution, because another client has removed their label and their owner.
 func (k *kind) seenItems(ctx context.Context, e *lsv1alpha1.Execution) ([]lsv1alpha1.DeployItem, error) {
 	var list lsv1alpha1.DeployItemList
 	err := k.cluster.List(
@@ -100,8 +99,8 @@ func (k *kind) seenItems(ctx context.Context, e *lsv1alpha1.Execution) ([]lsv1al
 	return list.Items, nil
 }
 
-// readItems reads the deploy items from the cache. One that is recorded and is not visible is asked for at the API server, except during
-// a deletion: there the end alone needs certainty.
+// readItems reads the deploy items from the cache. It asks the API server for recorded ones that the cache does not show, except during a
+// deletion: there, only the end needs certainty.
 func (k *kind) readItems(ctx context.Context, s *execution.Snapshot) error {
 	e := s.Execution
 	var err error
@@ -117,10 +116,10 @@ func (k *kind) readItems(ctx context.Context, s *execution.Snapshot) error {
 }
 
 //espalier:rights executions
-//	get,list deployitems: before a deploy item counts as gone, the API server is asked
+//	get,list deployitems: before a deploy item counts as gone, to check live
 
-// readAllItems asks the API server for all deploy items: those with the label of the execution, and those whose names are
-// known, should they have lost it.
+// readAllItems asks the API server for all deploy items: those with the label of the execution, and those with known names, which may have
+// lost the label.
 func (k *kind) readAllItems(ctx context.Context, s *execution.Snapshot) error {
 	e := s.Execution
 	known, err := k.mayExist(ctx, e.Namespace, execution.Recorded(e))
@@ -142,8 +141,8 @@ func (k *kind) readAllItems(ctx context.Context, s *execution.Snapshot) error {
 	return err
 }
 
-// mayExist returns those of recorded names that the API server has to be asked for. A cache that remembers shows each item that was
-// recorded, until it is gone.
+// mayExist returns those of the recorded names that the API server must be asked for. A cache that remembers shows each recorded item
+// until it is gone.
 func (k *kind) mayExist(ctx context.Context, namespace string, names []string) ([]string, error) {
 	if !k.remembers {
 		return names, nil
@@ -161,7 +160,7 @@ func (k *kind) mayExist(ctx context.Context, namespace string, names []string) (
 	return shown, nil
 }
 
-// missing returns the names of which no item is there, each once.
+// missing returns the names without an item, each once.
 func missing(names []string, items []lsv1alpha1.DeployItem) []string {
 	seen := make(map[string]bool, len(items)+len(names))
 	for i := range items {
@@ -200,10 +199,9 @@ func (k *kind) readNamed(ctx context.Context, namespace string, names []string) 
 
 //espalier:rights executions
 //	get secrets: what deploy items export
-//	get dataobjects: whether the exports that were written are still there
+//	get dataobjects: whether the exports that were written still exist
 
-// readExports reads the object with the exports of the last job, and the Secrets with those of this one if they are
-// needed.
+// readExports reads the object with the exports of the last job and, if needed, the Secrets with those of this one.
 func (k *kind) readExports(ctx context.Context, s *execution.Snapshot, o execution.Observed) error {
 	e := s.Execution
 	var object lsv1alpha1.DataObject
@@ -222,7 +220,7 @@ func (k *kind) readExports(ctx context.Context, s *execution.Snapshot, o executi
 	return err
 }
 
-// readSecrets asks the API server for the contents of Secrets with exports. One in another namespace is not read.
+// readSecrets asks the API server for the contents of Secrets with exports. It does not read a Secret in another namespace.
 func (k *kind) readSecrets(
 	ctx context.Context,
 	namespace string,
@@ -255,7 +253,7 @@ func (k *kind) readSecrets(
 	return contents, err
 }
 
-// exportGone reports whether somebody has deleted the object with the exports. If the cache does not show it, the API server is
+// exportGone reports whether another client has deleted the object with the exports. If the cache does not show it, the API server is
 // asked: it may have been written a moment ago.
 func (k *kind) exportGone(ctx context.Context, e *lsv1alpha1.Execution) (bool, error) {
 	reference := e.Status.ExportReference

@@ -29,7 +29,7 @@ const Name = "executions"
 
 // Options configure the controller of executions.
 type Options struct {
-	// Workers is how many executions are worked on at once.
+	// Workers is how many executions are reconciled concurrently.
 	Workers int
 }
 
@@ -38,7 +38,7 @@ type executionLoop = loop.Loop[*lsv1alpha1.Execution, execution.Observed, lsv1al
 //espalier:rights executions
 //	list,watch executions: the objects that it works on
 //	list,watch deployitems: it waits for the deploy items of executions
-//	list,watch dataobjects: exports that somebody deletes are written again
+//	list,watch dataobjects: deleted exports are restored
 
 // Setup adds the controller that runs the jobs of executions.
 func Setup(mgr ctrl.Manager, opts Options) error {
@@ -79,8 +79,8 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 
 type news = loop.News[*lsv1alpha1.Execution, lsv1alpha1.Phase]
 
-// remarkableTo announces executions that failed, and those that found their deploy items changed by somebody. That one has
-// begun or succeeded is told by its installation.
+// remarkableTo announces executions that failed, and those whose deploy items another client has changed. The installation reports that an
+// execution has started or succeeded.
 func remarkableTo(announce func(context.Context, news)) func(context.Context, news) {
 	return func(ctx context.Context, n news) {
 		status := &n.Object.Status

@@ -46,13 +46,13 @@ type stage struct {
 type script struct {
 	// hold leaves the item alone until the test finishes it.
 	hold bool
-	// fail is the message of the error with which it fails; failDelete the same for its deletion.
+	// fail is the message of the error that it fails with; failDelete the same for its deletion.
 	fail, failDelete string
 	// export is what it exports.
 	export string
 }
 
-// newStage lets a test run beside the others: each has its own namespace.
+// newStage lets a test run in parallel with the others: each has its own namespace.
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	t.Parallel()
@@ -61,7 +61,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// newEmptyStage is one on which nobody deploys.
+// newEmptyStage is a stage without a deployer.
 func newEmptyStage(t *testing.T) *stage {
 	t.Helper()
 	server := testkit.Server(t)
@@ -80,7 +80,7 @@ func (s *stage) scriptOf(item *lsv1alpha1.DeployItem) script {
 	return s.scripts[item.Labels[lsv1alpha1.ExecutionManagedNameLabel]]
 }
 
-// hireDeployer works on each item that has a job to do, through a connection that has no faults.
+// hireDeployer runs a deployer that works on each item with an unfinished job, through a connection without faults.
 func (s *stage) hireDeployer(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -104,7 +104,7 @@ func (s *stage) hireDeployer(t *testing.T) {
 	t.Cleanup(func() { cancel(); <-done })
 }
 
-// perform does with an item what its script says. It loses against whoever has changed the item meanwhile.
+// perform does with an item what its script says. It yields to whoever has changed the item meanwhile.
 func (s *stage) perform(ctx context.Context, item *lsv1alpha1.DeployItem) error {
 	err := s.attempt(ctx, item)
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
@@ -168,13 +168,13 @@ func (s *stage) end(ctx context.Context, item *lsv1alpha1.DeployItem, phase lsv1
 	return s.client.Status().Patch(ctx, item, client.RawPatch(types.MergePatchType, patch))
 }
 
-// finish lets the deployer finish an item that it held.
+// finish makes the deployer finish an item that it held.
 func (s *stage) finish(t *testing.T, e *lsv1alpha1.Execution, name string, does script) {
 	t.Helper()
 	item := s.started(t, e, name)
 	s.script(name, does)
 	err := s.attempt(t.Context(), item)
-	for apierrors.IsConflict(err) { // Somebody has changed the item since, and his event may have come before the new script.
+	for apierrors.IsConflict(err) { // The item has changed since, and its event may have arrived before the new script.
 		if err = s.client.Get(t.Context(), client.ObjectKeyFromObject(item), item); err == nil && !item.Status.IsFinished() {
 			err = s.attempt(t.Context(), item)
 		}
@@ -192,12 +192,12 @@ func (s *stage) started(t *testing.T, e *lsv1alpha1.Execution, name string) *lsv
 	}))
 }
 
-// item names the object of an item.
+// item is a stub with the object name of an item.
 func (s *stage) item(e *lsv1alpha1.Execution, name string) *lsv1alpha1.DeployItem {
 	return &lsv1alpha1.DeployItem{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: execution.ItemName(e.Name, name)}}
 }
 
-// items are the objects in the namespace, by the name of the item.
+// items returns the objects in the namespace by item name.
 func (s *stage) items(t *testing.T) map[string]lsv1alpha1.DeployItem {
 	t.Helper()
 	var all lsv1alpha1.DeployItemList
@@ -216,11 +216,11 @@ func (s *stage) items(t *testing.T) map[string]lsv1alpha1.DeployItem {
 
 type manager = ctrl.Manager
 
-// start runs a controller of executions over the given connection. One that was cut off from the API server may end with an error: that is
-// what a crash looks like from inside.
+// start runs a controller of executions over the given connection. A controller that was cut off from the API server may end with an
+// error: that is what a crash looks like from inside.
 func (s *stage) start(t *testing.T, cfg *rest.Config) *testkit.Process { return s.startWith(t, cfg) }
 
-// startWith runs other controllers in the same process.
+// startWith also runs other controllers in the same process.
 func (s *stage) startWith(t *testing.T, cfg *rest.Config, others ...func(manager) error) *testkit.Process {
 	t.Helper()
 	mgr := testkit.NewManager(t, cfg, s.ns, testkit.ShortGrace, func(o *ctrl.Options) {
@@ -240,7 +240,7 @@ func (s *stage) startWith(t *testing.T, cfg *rest.Config, others ...func(manager
 	return p
 }
 
-// run starts a new job of an execution, by hand.
+// run starts a new job of an execution by hand.
 func (s *stage) run(t *testing.T, e *lsv1alpha1.Execution) *lsv1alpha1.Execution {
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"status":{"jobID":%q}}`, uuid.NewString())

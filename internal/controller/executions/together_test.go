@@ -33,7 +33,7 @@ func TestJOB70_JOB71_JOB72_WithTheMockDeployer(t *testing.T) {
 	}
 	e := s.finished(t, s.launch(t, build(mockapi.ProviderConfiguration{Phase: &failed})), lsv1alpha1.PhaseFailed)
 	if !strings.Contains(e.Status.LastError.Message, `"b"`) ||
-		!strings.Contains(e.Status.LastError.Message, "not started because of that: c") {
+		!strings.Contains(e.Status.LastError.Message, "not started as a result: c") {
 		t.Errorf("last error %+v", e.Status.LastError)
 	}
 	e = s.finished(t, s.run(t, s.respec(t, e, build(anything).Spec.DeployItems)), lsv1alpha1.PhaseSucceeded)

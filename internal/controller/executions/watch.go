@@ -41,8 +41,8 @@ func indexItems(mgr ctrl.Manager) error {
 	return nil
 }
 
-// executionNames are the executions that a deploy item belongs to: the one that its label names and the one that owns it.
-// They differ only if somebody has changed one of them.
+// executionNames returns the executions that a deploy item belongs to: the one that its label names and the one that owns it. They differ
+// only if another client has changed one of them.
 func executionNames(item client.Object) []string {
 	var names []string
 	if name := item.GetLabels()[lsv1alpha1.ExecutionManagedByLabel]; name != "" {
@@ -56,7 +56,7 @@ func executionNames(item client.Object) []string {
 	return names
 }
 
-// executionsOf returns the executions that a deploy item belongs to. If it names none any more, those tell that have recorded it.
+// executionsOf returns the executions that a deploy item belongs to: if it no longer names any, those that have recorded it.
 func executionsOf(reader client.Reader) handler.MapFunc {
 	return func(ctx context.Context, item client.Object) []reconcile.Request {
 		names := executionNames(item)
@@ -90,7 +90,7 @@ func recordersOf(ctx context.Context, reader client.Reader, item client.Object) 
 	return names
 }
 
-// exporterOf returns the execution of the continuous flow that has written an object with exports and is to stay.
+// exporterOf returns the execution of the continuous flow that has written an object with exports and is not being deleted.
 func exporterOf(reader client.Reader) handler.MapFunc {
 	return func(ctx context.Context, object client.Object) []reconcile.Request {
 		name, found := strings.CutPrefix(object.GetLabels()[lsv1alpha1.DataObjectSourceLabel], lsv1alpha1.ExecutionPrefix)
@@ -103,7 +103,7 @@ func exporterOf(reader client.Reader) handler.MapFunc {
 	}
 }
 
-// vanishes lets an object through that somebody may miss.
+// vanishes passes deletions of objects that an execution may miss.
 func vanishes() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },
@@ -112,10 +112,9 @@ func vanishes() predicate.Predicate {
 	}
 }
 
-// worthALook lets those events of deploy items through that an execution may wait for: one has finished a job, has been
-// asked to go, or has gone. What else a deployer writes is none of the execution's business, nor is that an item appears:
-// it was created by the execution itself. But a watch that was interrupted may show an item for the first time when all of
-// that has happened to it.
+// worthALook passes those events of deploy items that an execution may wait for: an item has finished a job, is being deleted, or is gone.
+// Other writes of a deployer do not matter to the execution, nor does the creation of an item: the execution created it. But a watch that
+// was interrupted may show an item for the first time after all of that has happened to it.
 func worthALook() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
@@ -135,13 +134,13 @@ func worthALook() predicate.Predicate {
 	}
 }
 
-// hasEnded reports whether an item has nothing to do after it had.
+// hasEnded reports whether an item has finished its work, rather than never had any.
 func hasEnded(item *lsv1alpha1.DeployItem) bool {
 	return item.Status.IsFinished() && (item.Status.JobID != "" || item.Status.Phase != "")
 }
 
-// continuousNews reports whether an event of a deploy item matters to an execution of the continuous flow: the item has come
-// to an end or has begun anew, or somebody has changed its spec.
+// continuousNews reports whether an event of a deploy item matters to an execution of the continuous flow: the item has finished or
+// started again, or another client has changed its spec.
 func continuousNews(before, after *lsv1alpha1.DeployItem) bool {
 	if after.Spec.Flow != lsv1alpha1.FlowContinuous {
 		return false

@@ -39,7 +39,7 @@ func (k *kind) Act(
 		return o, k.cleanUp(ctx, inst)
 	case installation.Fail:
 		return o, e.Err
-	case installation.Announce, installation.Observe, installation.LeaveFlow, installation.EnterFlow: // the status write alone does it
+	case installation.Announce, installation.Observe, installation.LeaveFlow, installation.EnterFlow: // the status write does it
 		return o, nil
 	default:
 		return k.changeChildren(ctx, inst, o, effect)
@@ -83,8 +83,6 @@ func (k *kind) changeMetadata(
 	var change func(metav1.Object)
 	switch e := effect.(type) {
 	case installation.Grant:
-		o.Request = run.Request{GrantedID: o.NewJobID}
-		o.Finalizer = o.Finalizer || !o.Deleting
 		change = func(m metav1.Object) {
 			m.SetAnnotations(merged(m.GetAnnotations(), map[string]string{run.GrantAnnotation: run.FormatGrant(o.NewJobID, string(inst.UID))}))
 			dropOperation(m)
@@ -93,23 +91,19 @@ func (k *kind) changeMetadata(
 			}
 		}
 	case installation.AddFinalizer:
-		o.Finalizer = true
 		change = addFinalizer
 	case installation.DropOperation:
-		o.Interrupt, o.StrayRequest, o.Operation = false, false, ""
 		change = dropOperation
 	case installation.Relabel:
-		o.LabelLost = false
 		change = func(m metav1.Object) {
 			m.SetLabels(merged(m.GetLabels(), map[string]string{lsv1alpha1.EncompassedByLabel: e.Parent}))
 		}
 	case installation.RemoveFinalizer:
-		o.Finalizer = false
 		change = release
 	default:
-		return o, fmt.Errorf("effect %T is not known: this is a defect of the controller", effect)
+		return o, fmt.Errorf("unknown effect %T: this is a bug in the controller", effect)
 	}
-	return o, loop.PatchMetadata(ctx, k.cluster, inst, change)
+	return o.AfterMetadata(effect), loop.PatchMetadata(ctx, k.cluster, inst, change)
 }
 
 func dropOperation(m metav1.Object) {
@@ -128,7 +122,7 @@ func release(m metav1.Object) {
 	m.SetFinalizers(slices.DeleteFunc(slices.Clone(m.GetFinalizers()), func(f string) bool { return f == lsv1alpha1.Finalizer }))
 }
 
-// cleanUp removes what the installation has written beside its children.
+// cleanUp removes what the installation has written besides its children.
 func (k *kind) cleanUp(ctx context.Context, inst *lsv1alpha1.Installation) error {
 	if err := k.removeContext(ctx, inst); err != nil {
 		return err

@@ -32,7 +32,7 @@ func gitBlueprint(word string) map[string]string {
 	return map[string]string{"shop/blueprint.yaml": header + deploy(item("one", endless)) + exports("word: "+word, "word")}
 }
 
-// A job ends with the blueprint that it began with, whatever is pushed in between; the next job takes the new one.
+// A job finishes with the blueprint that it started with, whatever is pushed in between; the next job uses the new one.
 func TestAJobKeepsTheRevisionOfItsBlueprint(t *testing.T) {
 	w := newWorld(t)
 	server := gitserver.Start(t)
@@ -57,7 +57,7 @@ func TestAJobKeepsTheRevisionOfItsBlueprint(t *testing.T) {
 	}
 }
 
-// What cannot be read is awaited and says why, without the password; it goes on as soon as the Secret is right.
+// An unreadable blueprint is awaited; the status says why, without the password, and the job continues once the Secret is right.
 func TestABlueprintThatCannotBeReadIsAwaited(t *testing.T) {
 	w := newWorld(t)
 	server := gitserver.Start(t)

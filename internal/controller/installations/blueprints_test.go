@@ -13,10 +13,10 @@ apiVersion: landscaper.gardener.cloud/v1alpha1
 kind: Blueprint
 `
 
-// empty installs nothing.
+// empty is a blueprint that installs nothing.
 const empty = header
 
-// item is a deploy item of the mock deployer. Settings are lines of its configuration.
+// item is a deploy item of the mock deployer; settings are lines of its configuration.
 func item(name string, settings ...string) string {
 	text := fmt.Sprintf(`
     - name: %s
@@ -63,7 +63,7 @@ imports:
   targetType: landscaper.gardener.cloud/kubernetes-cluster
 `
 
-// deploy is a part of a blueprint with deploy items.
+// deploy is a section of a blueprint with deploy items.
 func deploy(items ...string) string {
 	return "deployExecutions:\n- name: default\n  type: GoTemplate\n  template: |\n    deployItems:\n" + strings.Join(items, "")
 }
@@ -77,7 +77,7 @@ func imports(names ...string) string {
 	return text
 }
 
-// exports declares data exports and computes them.
+// exports declares data exports and the template that computes them.
 func exports(template string, names ...string) string {
 	text := "exports:\n"
 	for _, name := range names {
@@ -89,13 +89,12 @@ func exports(template string, names ...string) string {
 // sub is a nested installation.
 type sub struct {
 	name, blueprint string
-	// imports and exports map names of the nested blueprint to those in the parent's scope; target is one that has the same
-	// name in both.
+	// imports and exports map names of the nested blueprint to those in the parent's scope; target has the same name in both.
 	imports, exports map[string]string
 	target           string
 }
 
-// nest is a part of a blueprint with nested installations.
+// nest is a section of a blueprint with nested installations.
 func nest(subs ...sub) string {
 	var text strings.Builder
 	text.WriteString("subinstallations:\n")

@@ -29,6 +29,7 @@ func (k *kind) carryOut(
 	o installation.Observed,
 	plan *installation.Plan,
 ) (installation.Observed, error) {
+	plan.Mark(inst)
 	for _, stage := range plan.Stages() {
 		if err := all(ctx, k.writes(inst, stage)); err != nil {
 			return o, err
@@ -47,7 +48,7 @@ func (k *kind) carryOut(
 	return plan.Carried(inst, o), nil
 }
 
-// writes are those of a stage.
+// writes returns the writes of a stage.
 func (k *kind) writes(inst *lsv1alpha1.Installation, stage installation.Stage) []write {
 	writes := slices.Concat(k.stateWrites(inst, stage.States), k.contextWrites(stage.Context))
 	for _, sub := range stage.Subs {
@@ -59,12 +60,12 @@ func (k *kind) writes(inst *lsv1alpha1.Installation, stage installation.Stage) [
 	return writes
 }
 
-// all makes writes at once.
+// all executes writes concurrently.
 func all(ctx context.Context, writes []write) error {
 	return child.Each(ctx, writes, func(ctx context.Context, write write) error { return write(ctx) })
 }
 
-// export writes the exports of an installation whose children have all succeeded, and removes what earlier runs have left.
+// export writes the exports of an installation whose children have all succeeded, and removes leftovers of earlier runs.
 func (k *kind) export(
 	ctx context.Context,
 	inst *lsv1alpha1.Installation,
@@ -78,7 +79,7 @@ func (k *kind) export(
 	return o, k.removeLeftovers(ctx, plan.Leftovers)
 }
 
-// writeExports has what templates keep come first: a value that was generated has to be stored before anybody can import it.
+// writeExports writes the states of templates first: a generated value must be stored before anybody can import it.
 func (k *kind) writeExports(ctx context.Context, inst *lsv1alpha1.Installation, plan *installation.ExportPlan) error {
 	if err := all(ctx, k.stateWrites(inst, plan.States)); err != nil {
 		return err
@@ -89,7 +90,7 @@ func (k *kind) writeExports(ctx context.Context, inst *lsv1alpha1.Installation, 
 //espalier:rights installations
 //	create,patch,delete secrets: what templates keep from job to job
 
-// stateWrites are the writes of what templates keep for the next job.
+// stateWrites returns the writes of what templates keep for the next job.
 func (k *kind) stateWrites(inst *lsv1alpha1.Installation, states []installation.StateWrite) []write {
 	var writes []write
 	for _, state := range states {
@@ -117,7 +118,7 @@ func (k *kind) writeState(ctx context.Context, wanted *corev1.Secret, exists boo
 			return child.NoRoom(refused(fmt.Errorf("create %s: %w", wanted.GetName(), err)))
 		}
 	}
-	// The state has one writer, and the last run counts.
+	// The state has one writer, and the last run wins.
 	patch := client.MergeFrom(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: wanted.Namespace, Name: wanted.Name}})
 	if err := k.cluster.Patch(ctx, wanted.DeepCopy(), patch); err != nil {
 		return fmt.Errorf("update the state in Secret %s: %w", wanted.Name, err)
@@ -132,14 +133,14 @@ func (k *kind) removeStates(ctx context.Context, inst *lsv1alpha1.Installation) 
 	}
 	b, err := k.engine.ParseInline(inst.Spec.Blueprint.Inline.Filesystem)
 	if err != nil {
-		// A blueprint that cannot be read must not hold a deletion. The garbage collector knows the owner.
+		// An unreadable blueprint must not block a deletion. The garbage collector knows the owner.
 		return nil
 	}
 	for _, name := range b.StateSecrets(inst.Name) {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: inst.Namespace, Name: name}}
 		err := k.cluster.Delete(ctx, secret)
 		if tenancy.Barred(ctx, err) {
-			continue // A right that the tenant has lost must not hold a deletion, either.
+			continue // Nor must a right that the tenant has lost block a deletion.
 		}
 		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("delete the state in Secret %s: %w", name, err)

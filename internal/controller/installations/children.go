@@ -28,7 +28,7 @@ import (
 //	patch installations/status,executions/status: the job is passed on
 //	update installations/finalizers: children block the deletion of their owner, which some API servers permit only so
 
-// writeExecution creates or updates the execution. Afterwards the wanted one is what the API server has.
+// writeExecution creates or updates the execution. Afterwards, w.Wanted is what the API server has.
 func (k *kind) writeExecution(ctx context.Context, inst *lsv1alpha1.Installation, w installation.ExecutionWrite) error {
 	wanted, existing := w.Wanted, w.Existing
 	if existing == nil {
@@ -43,6 +43,7 @@ func (k *kind) writeExecution(ctx context.Context, inst *lsv1alpha1.Installation
 	}
 	changed := existing.DeepCopy()
 	changed.Spec = wanted.Spec
+	changed.Annotations = merged(existing.Annotations, wanted.Annotations)
 	keepOurs(changed, wanted)
 	if existing.DeletionTimestamp.IsZero() && !(sameJSON(existing.Spec, changed.Spec) && sameMetadata(existing, changed)) {
 		if err := k.cluster.Update(ctx, changed); err != nil {
@@ -53,7 +54,7 @@ func (k *kind) writeExecution(ctx context.Context, inst *lsv1alpha1.Installation
 	return nil
 }
 
-// writeSub creates or updates a nested installation. Afterwards the wanted one is what the API server has.
+// writeSub creates or updates a nested installation. Afterwards, w.Wanted is what the API server has.
 func (k *kind) writeSub(ctx context.Context, inst *lsv1alpha1.Installation, w installation.SubWrite) error {
 	wanted, existing := w.Wanted, w.Existing
 	if existing == nil {
@@ -80,7 +81,7 @@ func (k *kind) writeSub(ctx context.Context, inst *lsv1alpha1.Installation, w in
 	return nil
 }
 
-// keepOurs gives a child its owner and its finalizer back, should somebody have taken them away.
+// keepOurs restores the owner and the finalizer of a child if another client has removed them.
 func keepOurs(child, wanted client.Object) {
 	for _, owner := range wanted.GetOwnerReferences() {
 		if !slices.ContainsFunc(child.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == owner.UID }) {
@@ -100,8 +101,7 @@ func merged(base, over map[string]string) map[string]string {
 	return result
 }
 
-// refused classifies what the API server says of an object: one that it finds invalid stays invalid until the blueprint or
-// an import changes.
+// refused makes an error terminal if the API server finds an object invalid: it stays invalid until the blueprint or an import changes.
 func refused(err error) error {
 	if !apierrors.IsInvalid(err) {
 		return err
@@ -113,17 +113,17 @@ func refused(err error) error {
 	}, err)
 }
 
-// taken says that another object has the name of a child.
+// taken is the error that another object has the name of a child.
 func taken(kind, name string) error {
 	return failure.Terminalf(failure.Details{
 		Operation: "CreateSubObjects",
 		Reason:    "NameTaken",
 		Codes:     []string{string(lsv1alpha1.ErrorConfigurationProblem)},
 	},
-		"there is already an object %s %s that this installation does not own; delete or rename one of them", kind, name)
+		"%s %s already exists and does not belong to this installation; delete or rename one of them", kind, name)
 }
 
-// create creates an object. If there is one of its name that the cache does not show, it is read and true returned.
+// create creates an object. If one of its name exists that the cache does not show, create reads it into existing and returns true.
 func (k *kind) create(ctx context.Context, wanted, existing client.Object) (found bool, err error) {
 	err = k.cluster.Create(ctx, wanted)
 	if err == nil {
@@ -138,7 +138,7 @@ func (k *kind) create(ctx context.Context, wanted, existing client.Object) (foun
 	return true, nil
 }
 
-// sameJSON compares what two values look like to the API server.
+// sameJSON reports whether two values look the same to the API server.
 func sameJSON(a, b any) bool {
 	return equality.Semantic.DeepEqual(plain(a), plain(b))
 }
@@ -155,11 +155,11 @@ func plain(value any) any {
 	return result
 }
 
-// objectOf is a child as far as a write needs to know it.
+// objectOf returns a child with the fields that a write needs.
 func objectOf(inst *lsv1alpha1.Installation, c installation.Child) client.Object {
 	meta := metav1.ObjectMeta{Namespace: inst.Namespace, Name: c.Name, UID: types.UID(c.UID), ResourceVersion: c.Version}
 	if c.Deleting {
-		// When does not matter here.
+		// The time does not matter here.
 		meta.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 	}
 	if c.Kind == installation.ChildExecution {
@@ -168,7 +168,7 @@ func objectOf(inst *lsv1alpha1.Installation, c installation.Child) client.Object
 	return &lsv1alpha1.Installation{ObjectMeta: meta}
 }
 
-// propagateJob makes the job the current one of children, and returns the facts as they are then.
+// propagateJob makes the job the current one of children, and returns the facts afterwards.
 func (k *kind) propagateJob(
 	ctx context.Context,
 	inst *lsv1alpha1.Installation,
@@ -193,7 +193,7 @@ func (k *kind) propagateJob(
 	return o, nil
 }
 
-// interrupt passes the interrupt on.
+// interrupt passes the interrupt on to children.
 func (k *kind) interrupt(ctx context.Context, inst *lsv1alpha1.Installation, children []installation.Child) error {
 	return child.Each(ctx, children, func(ctx context.Context, c installation.Child) error {
 		if c.Presence != installation.Present {
@@ -204,7 +204,7 @@ func (k *kind) interrupt(ctx context.Context, inst *lsv1alpha1.Installation, chi
 	})
 }
 
-// tell lets children know that the tree is to be deleted, and whether what they have installed is to stay.
+// tell informs children that the tree is being deleted, and whether what they have installed stays.
 func (k *kind) tell(
 	ctx context.Context,
 	inst *lsv1alpha1.Installation,
@@ -229,7 +229,7 @@ func (k *kind) tell(
 	return o, nil
 }
 
-// deleteChildren deletes children and returns the facts as they are then.
+// deleteChildren deletes children and returns the facts afterwards.
 func (k *kind) deleteChildren(
 	ctx context.Context,
 	inst *lsv1alpha1.Installation,
@@ -255,7 +255,7 @@ func (k *kind) deleteChildren(
 	return o, nil
 }
 
-// deleteChild deletes a child, and tells it before whether to leave alone what it has installed.
+// deleteChild deletes a child, and first marks it if what it has installed stays.
 func (k *kind) deleteChild(ctx context.Context, inst *lsv1alpha1.Installation, object client.Object) error {
 	if inst.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true" && !inst.DeletionTimestamp.IsZero() {
 		err := child.Annotate(ctx, k.cluster, object, lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
@@ -266,7 +266,7 @@ func (k *kind) deleteChild(ctx context.Context, inst *lsv1alpha1.Installation, o
 	return child.Delete(ctx, k.cluster, object)
 }
 
-// ask sets the operation annotation of children, and returns the facts as they are then.
+// ask sets the operation annotation of children, and returns the facts afterwards.
 func (k *kind) ask(
 	ctx context.Context,
 	inst *lsv1alpha1.Installation,
@@ -300,14 +300,14 @@ func (k *kind) convert(
 	}, func(c *installation.Child) { c.Flow, c.UpToDate = e.Flow, false }})
 }
 
-// childWrite is something that is done to children, and how the facts about each are changed by it.
+// childWrite is an action on children, and the change that it makes to the facts about each.
 type childWrite struct {
 	children []installation.Child
 	do       func(context.Context, client.Object) error
 	change   func(*installation.Child)
 }
 
-// eachChild does something to children, and returns the facts as they are then.
+// eachChild executes an action on children, and returns the facts afterwards.
 func (k *kind) eachChild(
 	ctx context.Context,
 	inst *lsv1alpha1.Installation,

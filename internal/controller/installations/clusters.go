@@ -16,10 +16,10 @@ import (
 	"espalier.dev/internal/installation"
 )
 
-// answerTimeout is how long clusters may take to answer the calls of one installation: they belong to users, and hold a worker.
+// answerTimeout limits how long clusters may take to answer the calls of one installation: they belong to users, and occupy a worker.
 const answerTimeout = 30 * time.Second
 
-// answered has a plan made until it calls no cluster whose answer is not known. make returns why there is no plan.
+// answered repeats a plan until it calls no cluster whose answer is unknown. make returns why there is no plan.
 func (k *kind) answered(ctx context.Context, in *installation.Inputs, make func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -38,8 +38,8 @@ func (k *kind) answered(ctx context.Context, in *installation.Inputs, make func(
 	}
 }
 
-// askCluster has the cluster of a Target answer a call, with the rights of the Target. Asking again is harmless: what a cluster issues
-// ends by itself.
+// askCluster makes the cluster of a Target answer a call, with the rights of the Target. Asking again is harmless: what a cluster issues
+// expires by itself.
 func (k *kind) askCluster(ctx context.Context, asked *blueprint.Unanswered) (blueprint.Answer, error) {
 	call := asked.Call
 	if call.Credential == blueprint.FunctionShoot {
@@ -70,5 +70,5 @@ func (k *kind) askCluster(ctx context.Context, asked *blueprint.Unanswered) (blu
 		kubeconfig, err := way.WithToken(call.Name, issued.Value)
 		return blueprint.Answer{Kubeconfig: kubeconfig, Expires: issued.Expires}, err
 	}
-	return blueprint.Answer{}, failure.Terminalf(failure.Details{Operation: "RenderBlueprint"}, "nobody can answer it")
+	return blueprint.Answer{}, failure.Terminalf(failure.Details{Operation: "RenderBlueprint"}, "no target can answer it")
 }

@@ -28,15 +28,15 @@ import (
 	"espalier.dev/internal/testkit/traffic"
 )
 
-// garden is the cluster of a Target: the same API server, under another address, with shoots.
-type garden struct {
+// gardenCluster is the cluster of a Target, as Gardener has one: the same API server, under a different address, with shoots.
+type gardenCluster struct {
 	traffic    *traffic.Traffic
 	kubeconfig string
 }
 
-func newGarden(w *world) *garden {
+func newGardenCluster(w *world) *gardenCluster {
 	w.Helper()
-	g := &garden{traffic: traffic.New()}
+	g := &gardenCluster{traffic: traffic.New()}
 	plain, err := rest.TransportFor(w.Config())
 	if err != nil {
 		w.Fatal(err)
@@ -67,10 +67,10 @@ func newGarden(w *world) *garden {
 	return g
 }
 
-// tokens is how many tokens were requested.
-func (g *garden) tokens() int { return g.traffic.Number("/serviceaccounts/robot/token") }
+// tokens returns how many tokens were requested.
+func (g *gardenCluster) tokens() int { return g.traffic.Number("/serviceaccounts/robot/token") }
 
-// asking deploys what clusters give, in both languages, and exports one of it from an import execution.
+// asking deploys what clusters issue, in both template languages, and exports one of the values from an import execution.
 func asking(namespace string) string {
 	return header + strings.ReplaceAll(`
 imports: [{name: cluster, type: target, targetType: landscaper.gardener.cloud/kubernetes-cluster}]
@@ -116,7 +116,7 @@ exportExecutions:
 `, "NS", namespace)
 }
 
-// deployed is what the deploy items of the installation app are configured with, in base64 or as objects.
+// deployed returns the values that a deploy item of the installation app is configured with, in base64 or as objects.
 func (w *world) deployed(item string) map[string]any {
 	w.Helper()
 	var items lsv1alpha1.DeployItemList
@@ -147,7 +147,7 @@ func decoded(t *testing.T, value any) string {
 
 func TestTemplatesAskClustersOfImportedTargets(t *testing.T) {
 	w := newWorld(t)
-	g := newGarden(w)
+	g := newGardenCluster(w)
 	w.create(w.installation("app", asking(w.namespace)).ImportTarget("cluster", "garden").ExportData("word", "word").Reconcile().Build())
 	w.finished("app", lsv1alpha1.PhaseSucceeded)
 
@@ -192,10 +192,10 @@ func TestTemplatesAskClustersOfImportedTargets(t *testing.T) {
 	}
 }
 
-// Whoever asks for too much is told what is wrong, and sees no credential.
+// A user who asks for too much learns what is wrong, and sees no credential.
 func TestCallsOfClustersThatAreRefused(t *testing.T) {
 	w := newWorld(t)
-	g := newGarden(w)
+	g := newGardenCluster(w)
 	w.create(testkit.Target(w.namespace, "other").Kubeconfig(g.kubeconfig).Build())
 	self := testkit.Target(w.namespace, "self").
 		Config(lsv1alpha1.KubernetesClusterConfig{SelfConfig: &lsv1alpha1.SelfConfig{ServiceAccount: lsv1alpha1.LocalObjectReference{Name: "robot"}}}).Build()
@@ -203,14 +203,14 @@ func TestCallsOfClustersThatAreRefused(t *testing.T) {
 	for name, test := range map[string]struct{ call, want string }{
 		"a Target that is not imported": {
 			fmt.Sprintf(`getServiceAccountKubeconfig "robot" "%s" 3600 (dict "metadata" (dict "name" "other" "namespace" "%s"))`, w.namespace, w.namespace),
-			"none that the installation imports"},
-		"seconds that are a text": {`getServiceAccountKubeconfig "robot" "x" "3600" .imports.cluster`, "argument 3, the seconds, has to be"},
+			"not one that the installation imports"},
+		"seconds that are a text": {`getServiceAccountKubeconfig "robot" "x" "3600" .imports.cluster`, "argument 3, the seconds, must be"},
 		"too few arguments":       {`getServiceAccountKubeconfig "robot" .imports.cluster`, "it takes 4 arguments, not 2"},
-		"a way out of the path":   {`getShootAdminKubeconfig "../../x" "x" 3600 .imports.cluster`, "argument 1, the name, has to be the name of an object"},
-		"no target":               {`getOidcKubeconfig "a" "b" "c"`, "argument 3, the target, has to be a Target"},
+		"a way out of the path":   {`getShootAdminKubeconfig "../../x" "x" 3600 .imports.cluster`, "argument 1, the name, must be the name of an object"},
+		"no target":               {`getOidcKubeconfig "a" "b" "c"`, "argument 3, the target, must be a Target"},
 		"too short a life": {
 			fmt.Sprintf(`getServiceAccountKubeconfig "robot" "%s" 60 .imports.cluster`, w.namespace),
-			"a token of service account " + w.namespace + "/robot cannot be had"},
+			"cannot get a token of service account " + w.namespace + "/robot"},
 		"the own cluster": {`getOidcKubeconfig "a" "b" .imports.self`, "Target with selfConfig"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -235,10 +235,10 @@ deployExecutions:
 	}
 }
 
-// A credential that a template has put where it is refused is masked, like an imported Secret.
+// A credential that a template puts where it is rejected is masked, like an imported Secret.
 func TestWhatClustersGiveIsMasked(t *testing.T) {
 	w := newWorld(t)
-	newGarden(w)
+	newGardenCluster(w)
 	blueprint := header + fmt.Sprintf(`
 imports: [{name: cluster, type: target, targetType: landscaper.gardener.cloud/kubernetes-cluster}]
 deployExecutions:

@@ -20,8 +20,8 @@ import (
 	"espalier.dev/internal/testkit/registry"
 )
 
-// nestRefs is a part of a blueprint with nested installations, each with the blueprint of the component that the reference of its name
-// leads to.
+// nestRefs is a section of a blueprint with nested installations, each with the blueprint of the component that the reference of the same
+// name leads to.
 func nestRefs(names ...string) string {
 	text := "subinstallations:\n"
 	for _, name := range names {
@@ -31,7 +31,7 @@ func nestRefs(names ...string) string {
 	return text
 }
 
-// deploying is a component with a blueprint that has a deploy item, and a nested installation for each reference.
+// deploying is a component whose blueprint has a deploy item, and a nested installation for each reference.
 func deploying(t *testing.T, name, version, deployItem string, references ...components.Reference) components.Component {
 	t.Helper()
 	blueprint := header + deploy(item(deployItem))
@@ -48,8 +48,8 @@ func deploying(t *testing.T, name, version, deployItem string, references ...com
 	}
 }
 
-// Overwrites count for references at every level, of components that overwrites have brought in, too. Each nested installation tells what
-// it has got instead of what its parent refers to, as long as there is something to tell.
+// Overwrites apply to references at every level, including those of components that overwrites bring in. Each nested installation reports
+// what it uses instead of what its parent refers to, as long as the two differ.
 func TestOverwritesReachEveryLevel(t *testing.T) {
 	const leaf, part, other = "example.com/leaf", "example.com/part", "example.com/other"
 	w := newWorld(t)
@@ -59,7 +59,7 @@ func TestOverwritesReachEveryLevel(t *testing.T) {
 			components.Reference{Name: "part", Component: part, Version: "1.0.0"},
 			components.Reference{Name: "leaf", Component: leaf, Version: "1.0.0"}),
 		deploying(t, part, "1.0.0", "part-1", components.Reference{Name: "leaf", Component: leaf, Version: "1.0.0"}),
-		// What this one refers to is nowhere.
+		// What this one refers to does not exist.
 		deploying(t, part, "2.0.0", "part-2", components.Reference{Name: "leaf", Component: leaf, Version: "1.5.0"}),
 		deploying(t, leaf, "1.0.0", "leaf-1"),
 		deploying(t, leaf, "2.0.0", "leaf-2"),
@@ -97,7 +97,7 @@ func TestOverwritesReachEveryLevel(t *testing.T) {
 	w.deploysFrom(map[string]string{"app": "", "app/part": "", "app/leaf": "", "app/part/leaf": ""}, "leaf-1", "part-1", "shop-1")
 }
 
-// deploysFrom checks what the installations of a tree tell about overwrites, and which deploy items there are.
+// deploysFrom checks what the installations of a tree report about overwrites, and which deploy items exist.
 func (w *world) deploysFrom(told map[string]string, items ...string) {
 	w.Helper()
 	for path, want := range told {
@@ -118,7 +118,7 @@ func (w *world) deploysFrom(told map[string]string, items ...string) {
 	}
 }
 
-// A key to check a signature with may come later than the installation that asks for the check.
+// The key for checking a signature may arrive later than the installation that requires the check.
 func TestAMissingKeyIsAwaited(t *testing.T) {
 	w := newWorld(t)
 	server := registry.Start(t, registry.Options{})
@@ -154,7 +154,7 @@ func TestAMissingKeyIsAwaited(t *testing.T) {
 	}
 }
 
-// A schema that is a resource of a component may be packed with gzip, whatever its media type says.
+// A schema that is a resource of a component may be gzipped, whatever its media type.
 func TestSchemasOfComponentsMayBePacked(t *testing.T) {
 	w := newWorld(t)
 	server := registry.Start(t, registry.Options{})
@@ -191,8 +191,8 @@ func TestSchemasOfComponentsMayBePacked(t *testing.T) {
 	}
 }
 
-// What has no effect in a Context is told by those roots that use it, in a condition and an event, until it is gone.
-func TestWhatHasNoEffectInAContextIsTold(t *testing.T) {
+// Roots that use a Context report what has no effect in it, in a condition and an event, until it is gone.
+func TestWhatHasNoEffectInAContextIsReported(t *testing.T) {
 	w := newWorld(t)
 	server := registry.Start(t, registry.Options{})
 	shop(t, "1.0.0").Push(t, components.Store(t, server, oci.Credential{}))

@@ -19,13 +19,12 @@ import (
 	"espalier.dev/internal/tenancy"
 )
 
-// maxContents is how many Secrets and ConfigMaps are remembered. They are few: those that installations import, and
-// those behind their targets.
+// maxContents is how many Secrets and ConfigMaps are cached. They are few: those that installations import, and those that their targets
+// refer to.
 const maxContents = 256
 
-// contents reads Secrets and ConfigMaps. The cache of the cluster holds their metadata only, because most of them belong
-// to others: it says which exist and in which version, and the content of those that are asked for is read once for each
-// version.
+// contents reads Secrets and ConfigMaps. The cluster's cache holds only their metadata, because most of them belong to others: it says
+// which exist and in which version. The content of those that are needed is read once per version.
 type contents struct {
 	metadata client.Reader
 	live     client.Reader
@@ -51,7 +50,7 @@ func newContents(metadata, live client.Reader) *contents {
 // contentsReader reads contents.
 type contentsReader struct {
 	*contents
-	// fresh says that what the cache shows of the versions is not good enough.
+	// fresh says that the versions in the cache are not good enough.
 	fresh bool
 }
 
@@ -59,7 +58,7 @@ func (c *contents) reader(fresh bool) contentsReader {
 	return contentsReader{contents: c, fresh: fresh}
 }
 
-// all returns the contents of those objects of a kind that exist, by name.
+// all returns the contents of the existing objects of a kind, by name.
 func (c *contents) all(
 	ctx context.Context,
 	kind dataflow.ObjectKind,
@@ -109,7 +108,7 @@ func (r contentsReader) one(ctx context.Context, key contentKey) (map[string][]b
 	return data, nil
 }
 
-// resourceOf is what rights call a kind.
+// resourceOf returns the resource of a kind, as rights name it.
 func resourceOf(kind dataflow.ObjectKind) schema.GroupResource {
 	switch kind {
 	case kindDataObject, kindTarget:
@@ -142,7 +141,7 @@ func (c *contents) read(ctx context.Context, key contentKey) (map[string][]byte,
 	return dataflow.ConfigMapContent(configMap.Data, configMap.BinaryData), configMap.ResourceVersion, err
 }
 
-// remember keeps a content. When there are too many, any of them goes: it will be read again if it is needed.
+// remember caches a content. When there are too many, it evicts an arbitrary one: that will be read again when needed.
 func (c *contents) remember(key contentKey, value content) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -29,10 +29,10 @@ func (k *kind) readContext(ctx context.Context, r *catalog.Request, run dataflow
 	r.Context = &lsv1alpha1.Context{}
 	switch err := k.cluster.Get(ctx, key, r.Context); {
 	case apierrors.IsNotFound(err) && inst.Spec.Context == "" && !catalog.NamesComponent(inst):
-		// A blueprint on its own needs nothing of a Context but credentials, and not always these.
+		// A standalone blueprint needs at most credentials from a Context.
 		r.Context.Namespace, r.Context.Name = key.Namespace, key.Name
 	case apierrors.IsNotFound(err):
-		return artifact.View{}, catalog.Absent(catalog.ReasonContextNotFound, fmt.Errorf("spec.context: there is no Context %s: create it", key))
+		return artifact.View{}, catalog.Absent(catalog.ReasonContextNotFound, fmt.Errorf("spec.context: Context %s does not exist: create it", key))
 	case err != nil:
 		return artifact.View{}, fmt.Errorf("read Context %s: %w", key, err)
 	}
@@ -63,7 +63,7 @@ func (k *kind) readOverwrites(ctx context.Context, r *catalog.Request) error {
 	return nil
 }
 
-// openRepositories gives a request the repositories as the Context's credentials show them. They are the same for a whole job.
+// openRepositories gives a request the repositories as the Context's credentials show them. They stay the same for a whole job.
 func (k *kind) openRepositories(ctx context.Context, r *catalog.Request, run dataflow.Run) (artifact.View, error) {
 	view, err := k.registries.Of(r.Context, k.contentsIn(ctx, r.Context.Namespace), r.Installation.UID, run.Version)
 	if err != nil {
@@ -79,7 +79,7 @@ func (k *kind) openRepositories(ctx context.Context, r *catalog.Request, run dat
 	return view, nil
 }
 
-// readTrust reads the key or the certificates for the signature that an installation wants to be checked.
+// readTrust reads the key or the certificates for the signature check that an installation requires.
 func (k *kind) readTrust(ctx context.Context, r *catalog.Request) (err error) {
 	verification := r.Policy.Wants(r.Installation)
 	if verification == nil {
@@ -92,7 +92,7 @@ func (k *kind) readTrust(ctx context.Context, r *catalog.Request) (err error) {
 	return nil
 }
 
-// contentsIn reads the Secrets and ConfigMaps of a namespace.
+// contentsIn returns a reader of the Secrets and ConfigMaps of a namespace.
 func (k *kind) contentsIn(ctx context.Context, namespace string) credentials.Contents {
 	return func(kind, name string) (map[string][]byte, error) {
 		found, err := k.contents.all(ctx, dataflow.ObjectKind(kind), namespace, []string{name})

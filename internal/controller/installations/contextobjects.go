@@ -22,7 +22,7 @@ import (
 //	create,update,delete dataobjects,targets: what an installation hands to those below it, and what it exports
 //	deletecollection dataobjects,targets: what it has written goes with an installation
 
-// contextWrites are the writes of context objects.
+// contextWrites returns the writes of context objects.
 func (k *kind) contextWrites(objects installation.ContextWrites) []write {
 	var writes []write
 	for _, w := range objects.DataObjects {
@@ -74,14 +74,14 @@ func (k *kind) writeTarget(ctx context.Context, w installation.TargetWrite) erro
 	return nil
 }
 
-// takeMetadata gives an object the labels, annotations and owners that it shall have. Those of others stay.
+// takeMetadata gives an object the wanted labels, annotations and owners. It keeps those of others.
 func takeMetadata(object, wanted metav1.Object) {
 	object.SetLabels(replaceOwn(object.GetLabels(), wanted.GetLabels()))
 	object.SetAnnotations(replaceOwn(object.GetAnnotations(), wanted.GetAnnotations()))
 	object.SetOwnerReferences(wanted.GetOwnerReferences())
 }
 
-// replaceOwn puts the wanted entries in the place of all that belong to this API.
+// replaceOwn replaces all entries that belong to this API by the wanted ones.
 func replaceOwn(existing, wanted map[string]string) map[string]string {
 	result := map[string]string{}
 	for name, value := range existing {
@@ -95,14 +95,21 @@ func replaceOwn(existing, wanted map[string]string) map[string]string {
 	return result
 }
 
+// sameMetadata compares what the installation wants. That another update has written an object is no reason to write it.
 func sameMetadata(a, b metav1.Object) bool {
 	return equality.Semantic.DeepEqual(a.GetLabels(), b.GetLabels()) &&
-		equality.Semantic.DeepEqual(a.GetAnnotations(), b.GetAnnotations()) &&
+		equality.Semantic.DeepEqual(unmarked(a.GetAnnotations()), unmarked(b.GetAnnotations())) &&
 		equality.Semantic.DeepEqual(a.GetOwnerReferences(), b.GetOwnerReferences()) &&
 		equality.Semantic.DeepEqual(a.GetFinalizers(), b.GetFinalizers())
 }
 
-// removeLeftovers deletes context objects of earlier runs. An object that was written meanwhile is none of them.
+func unmarked(annotations map[string]string) map[string]string {
+	others := merged(annotations, nil)
+	delete(others, installation.UpdateAnnotation)
+	return others
+}
+
+// removeLeftovers deletes context objects of earlier runs. An object that was written meanwhile is not one of them.
 func (k *kind) removeLeftovers(ctx context.Context, leftovers dataflow.Objects) error {
 	var objects []client.Object
 	for _, object := range leftovers.DataObjects {
@@ -121,7 +128,7 @@ func (k *kind) removeLeftovers(ctx context.Context, leftovers dataflow.Objects) 
 	return nil
 }
 
-// removeContext deletes all context objects of an installation. Of a kind of which a cache that remembers shows none there are none.
+// removeContext deletes all context objects of an installation. If a cache that remembers shows none of a kind, there are none.
 func (k *kind) removeContext(ctx context.Context, inst *lsv1alpha1.Installation) error {
 	written, err := k.ownContext(ctx, inst)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// levels is a tree like threeLevels with settings for the two deploy items below.
+// levels is a tree like threeLevels, with settings for the two lower deploy items.
 func levels(mid, low string) string {
 	middle := header + nest(sub{name: "leaf", blueprint: header + deploy(item("low", low))}) + deploy(item("mid", mid))
 	return header + nest(sub{name: "middle", blueprint: middle}) + deploy(item("top"))
 }
 
-// level returns the name of an installation of a tree of three levels, as soon as there is one.
+// level returns the name of an installation in a tree of three levels, once it exists.
 func (w *world) level(name string) string {
 	w.Helper()
 	found := "root"
@@ -50,10 +50,10 @@ func (w *world) executionOf(level string) *lsv1alpha1.Execution {
 	return e
 }
 
-// abortion is a tree on its way, and what an abort makes of it.
+// abortion is a tree in progress, and what an abort turns it into.
 type abortion struct {
 	mid, low string
-	// leaf is the phase of the lowest installation, and failed are the reasons of the deploy items that have failed.
+	// leaf is the phase of the lowest installation; failed are the reasons of the failed deploy items.
 	leaf   lsv1alpha1.Phase
 	failed map[string]string
 }
@@ -107,7 +107,7 @@ func TestCON13_CON25_AbortStopsAllLevels(t *testing.T) {
 			w := newWorld(t)
 			recorder := w.recorded()
 			w.abort(a)
-			// Nothing further happens, whatever an import or an event may be.
+			// Nothing further happens, whatever imports or events arrive.
 			recorder.Quiet(t, time.Second)
 			before := recorder.History()
 			recorder.Quiet(t, 2*time.Second)
@@ -128,7 +128,7 @@ func TestCON13_CON25_AbortStopsAllLevels(t *testing.T) {
 	}
 }
 
-func TestCON25_AnAbortedTreeGoesOnWithANewSpecOrByForce(t *testing.T) {
+func TestCON25_AnAbortedTreeContinuesWithANewSpecOrByForce(t *testing.T) {
 	for name, test := range map[string]struct {
 		abortion string
 		goOn     func(*world)

@@ -17,7 +17,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// phases are those of all objects of the namespace.
+// phases returns the phases of all objects in the namespace.
 func (w *world) phases() map[string]lsv1alpha1.Phase {
 	w.Helper()
 	phases := map[string]lsv1alpha1.Phase{}
@@ -40,7 +40,7 @@ func (w *world) phases() map[string]lsv1alpha1.Phase {
 	return phases
 }
 
-// convert changes the flow of a tree, and checks that all of it follows, without deployments and with the phases it had.
+// convert changes the flow of a tree, and checks that the whole tree follows, without deployments and with the same phases.
 func (w *world) convert(recorder *testkit.Recorder, flow lsv1alpha1.Flow) {
 	w.Helper()
 	before := w.phases()
@@ -73,8 +73,8 @@ func (w *world) flowsAre(flow lsv1alpha1.Flow) {
 	}
 }
 
-// A tree changes its flow in both directions, whether it has succeeded or failed, and nothing is deployed because of it. Then
-// it is worked on as the flow has it.
+// A tree changes its flow in both directions, whether it has succeeded or failed, without any deployment. Afterwards it is processed as
+// the new flow requires.
 func TestTheFlowOfATreeChangesWithoutDeployments(t *testing.T) {
 	for name, test := range map[string]struct {
 		settings string
@@ -104,7 +104,7 @@ func TestTheFlowOfATreeChangesWithoutDeployments(t *testing.T) {
 	}
 }
 
-// finishedAfter waits for the end of another job than the given one.
+// finishedAfter waits for the end of a job other than the given one.
 func (w *world) finishedAfter(name, job string) *lsv1alpha1.Installation {
 	w.Helper()
 	return w.eventually(name, "finished another job", func(i *lsv1alpha1.Installation) bool {
@@ -112,7 +112,8 @@ func (w *world) finishedAfter(name, job string) *lsv1alpha1.Installation {
 	})
 }
 
-// On the way, the API server refuses to change the flow in either direction, and says what to do. That leads to the change.
+// While a tree is in progress, the API server rejects a change of its flow in either direction, and says what to do. Doing that leads to
+// the change.
 func TestTheFlowOfATreeIsNotChangedOnItsWay(t *testing.T) {
 	for name, test := range map[string]struct {
 		build func(*testkit.InstallationBuilder) *testkit.InstallationBuilder

@@ -16,7 +16,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// vanished waits until an installation is gone, and checks that it has left nothing.
+// vanished waits until an installation is gone, and checks that it has left nothing behind.
 func (w *world) vanished(name string) {
 	w.Helper()
 	testkit.EventuallyGone(w.T, w.server, w.named(name))
@@ -43,7 +43,7 @@ func TestCON40_CON42_OnlyForceDeletesWhatIsBusy(t *testing.T) {
 	w.eventually("root", "on its way", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseProgressing })
 	w.delete("root")
 	waiting := w.eventually("root", "waiting", func(i *lsv1alpha1.Installation) bool {
-		return i.Status.Phase == lsv1alpha1.PhaseDeleting && strings.Contains(message(i), "has to be completed")
+		return i.Status.Phase == lsv1alpha1.PhaseDeleting && strings.Contains(message(i), "deletion waits until")
 	})
 	if !strings.Contains(message(waiting), "middle") {
 		t.Errorf("it does not say what it waits for: %s", message(waiting))
@@ -52,13 +52,13 @@ func TestCON40_CON42_OnlyForceDeletesWhatIsBusy(t *testing.T) {
 	w.vanished("root")
 }
 
-// stubborn is a deploy item whose deployer the test plays.
+// stubborn is a deploy item whose deployer is played by the test.
 const stubborn = `    - name: low
       type: example.org/stubborn
       config: {apiVersion: example.org/v1, kind: Configuration}
 `
 
-// play writes what a deployer says about an item.
+// play writes the status that a deployer would write.
 func (w *world) play(item *lsv1alpha1.DeployItem, phase lsv1alpha1.Phase) {
 	w.Helper()
 	w.get(item)
@@ -73,7 +73,7 @@ func (w *world) play(item *lsv1alpha1.DeployItem, phase lsv1alpha1.Phase) {
 	}
 }
 
-// A deploy item that cannot be deleted ends the deletion of the tree in Failed, on all levels, until somebody asks again.
+// A deploy item that cannot be deleted makes the deletion of the tree end in Failed, on all levels, until a user requests it again.
 func TestCON40_CON55_ADeletionThatFailsIsRepeatedOnRequest(t *testing.T) {
 	for _, operation := range []lsv1alpha1.Operation{lsv1alpha1.OperationReconcile, lsv1alpha1.OperationForceReconcile} {
 		t.Run(string(operation), func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestCON40_CON55_ADeletionThatFailsIsRepeatedOnRequest(t *testing.T) {
 	}
 }
 
-// Force deletes what others import and what has failed, and is handed down.
+// Force deletes what others import and what has failed, and is passed down.
 func TestCON40_CON41_ForceDeletesWhatOthersImport(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.recorded()
@@ -140,15 +140,15 @@ func TestCON40_CON41_ForceDeletesWhatOthersImport(t *testing.T) {
 	}
 }
 
-// What is below is brought up to date before it is deleted, by force or without, if the imports allow it. Otherwise it is deleted as it
-// is.
+// Objects below are updated before they are deleted, with or without force, if the imports allow it. Otherwise they are deleted as they
+// are.
 func TestCON40_CON43_CON44_ADeletionBringsUpToDateFirst(t *testing.T) {
 	for name, test := range map[string]struct {
 		force, missing bool
 		deployments    []int
 	}{
 		"an import is there": {false, false, []int{1}},
-		// Force does not wait until what was updated is deployed.
+		// Force does not wait until an update is deployed.
 		"an import is there, by force": {true, false, []int{0, 1}},
 		"an import is gone":            {false, true, []int{0}},
 		"an import is gone, by force":  {true, true, []int{0}},
@@ -164,7 +164,7 @@ func TestCON40_CON43_CON44_ADeletionBringsUpToDateFirst(t *testing.T) {
 			w.completed("root", lsv1alpha1.PhaseSucceeded)
 			middle := w.level("middle")
 			recorder.Quiet(t, time.Second)
-			// The root is kept from updating what is below until it is deleted.
+			// The root is frozen, so that it does not update the objects below before it is deleted.
 			w.freeze(w.named("root"), "true")
 			w.rewrite("root", imports("base")+threeLevels(value("2")))
 			if test.missing {

@@ -18,7 +18,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// lookedAfter is a tree of two levels with a ConfigMap that the manifest deployer looks after each second.
+// lookedAfter is a tree of two levels with a ConfigMap that the manifest deployer checks every second.
 func (w *world) lookedAfter() *lsv1alpha1.Installation {
 	leaf := header + importsPlace + deploy(placed("planted", w.namespace, "continuousReconcile: {every: 1s}"))
 	root := header + importsPlace + nest(sub{name: "leaf", blueprint: leaf, target: "place"})
@@ -33,10 +33,10 @@ func (w *world) configMap(name string) *corev1.ConfigMap {
 	return object
 }
 
-// eventuallyTold waits until there is an event about an object whose note contains a text, and checks that there is one only.
+// eventuallyTold waits until there is an event about an object whose note contains a text, and checks that it is the only one.
 func (w *world) eventuallyTold(object client.Object, reason, note string) {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(w.Context(), testkit.Patience)
 	defer cancel()
 	events, err := w.server.Client().Watch(ctx, &eventsv1.EventList{}, client.InNamespace(w.namespace))
 	if err != nil {
@@ -75,15 +75,14 @@ func (w *world) toldOnce(object client.Object, reason, note string) {
 	}
 }
 
-// Somebody changes or removes what was deployed: the deployer puts it right once and says so, and for nobody else anything
-// has happened.
+// Somebody changes or removes a deployed object: the deployer repairs it once and reports that, and nothing else changes.
 func TestCON60_DriftOfDeployedObjectsIsRepairedOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		disturb func(*world, *corev1.ConfigMap)
 		note    string
 		changes []testkit.Change
 	}{
-		"edited": {func(w *world, c *corev1.ConfigMap) { w.patch(c, `{"data":{"word":"trampled"}}`) }, "changed back ConfigMap",
+		"edited": {func(w *world, c *corev1.ConfigMap) { w.patch(c, `{"data":{"word":"trampled"}}`) }, "corrected ConfigMap",
 			[]testkit.Change{testkit.Modified, testkit.Modified}},
 		"deleted": {func(w *world, c *corev1.ConfigMap) {
 			if err := w.cluster.Delete(w.Context(), c); err != nil {
@@ -113,10 +112,10 @@ func TestCON60_DriftOfDeployedObjectsIsRepairedOnce(t *testing.T) {
 	}
 }
 
-// looks is long enough for two more looks of the deployer, which find nothing to do.
+// looks is long enough for two more checks by the deployer, which find nothing to do.
 const looks = 2500 * time.Millisecond
 
-// checkRepair checks what was written since a disturbance: the object as it should be, and nothing above the deploy item.
+// checkRepair checks what was written since a disturbance: the object in its proper state, and nothing above the deploy item.
 func (w *world) checkRepair(since testkit.History, want []testkit.Change) {
 	w.Helper()
 	var changes []testkit.Change

@@ -27,7 +27,7 @@ func TestCON05_CON52_CON54_DriftOfWhatIsBelowIsRepairedOnce(t *testing.T) {
 	w.completed("root", lsv1alpha1.PhaseSucceeded)
 	recorder.Quiet(t, time.Second)
 
-	// The deployer may be done with what somebody has written before the execution puts it right.
+	// The deployer may have processed a change by somebody else before the execution reverts it.
 	low := w.items()["low"]
 	generation := low.Generation
 	w.patch(low, `{"spec":{"timeout":"3m"}}`)
@@ -75,7 +75,7 @@ func TestCON05_CON52_CON54_DriftOfWhatIsBelowIsRepairedOnce(t *testing.T) {
 	w.generationsAreKept("leaf")
 }
 
-// generationsAreKept checks what the execution of a level knows of its only deploy item.
+// generationsAreKept checks what the execution of a level records of its only deploy item.
 func (w *world) generationsAreKept(level string) {
 	w.Helper()
 	e, item := w.executionOf(level), w.itemOf(level, lsv1alpha1.PhaseSucceeded)

@@ -13,7 +13,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// grown is a tree of three levels that has come to an end in one of the flows.
+// grown is a tree of three levels that has finished in one of the flows.
 type grown struct {
 	flow  lsv1alpha1.Flow
 	phase lsv1alpha1.Phase
@@ -28,7 +28,7 @@ var everyEnd = map[string]grown{
 	"job, interrupted":      {lsv1alpha1.FlowJob, ""},
 }
 
-// grow makes the tree, and waits until it has come to its end.
+// grow creates the tree, and waits until it has finished.
 func (w *world) grow(g grown) {
 	w.Helper()
 	settings := map[lsv1alpha1.Phase]string{lsv1alpha1.PhaseSucceeded: value("1"), lsv1alpha1.PhaseFailed: failing}[g.phase]
@@ -64,13 +64,13 @@ func other(flow lsv1alpha1.Flow) lsv1alpha1.Flow {
 	return lsv1alpha1.FlowJob
 }
 
-// choose changes the flow in the spec as soon as the API server lets it, and waits for nothing else.
+// choose changes the flow in the spec as soon as the API server accepts that, and waits for nothing else.
 func (w *world) choose(flow lsv1alpha1.Flow) {
 	w.Helper()
 	w.change("root", func(s *lsv1alpha1.InstallationSpec) { s.Flow = flow })
 }
 
-// followed waits until every object of the tree has a flow, is completed and up to date, and was asked for nothing.
+// followed waits until every object of the tree has a flow, is completed and up to date, and has no pending request.
 func (w *world) followed(flow lsv1alpha1.Flow) {
 	w.Helper()
 	w.flowsAre(flow)
@@ -100,8 +100,8 @@ func (w *world) followed(flow lsv1alpha1.Flow) {
 	}
 }
 
-// The flow of a tree changes in each completed phase, in both directions, and back at once: before the tree has seen the change,
-// while it follows, and after that. Nothing is deployed because of it, no phase is another one, and every object is up to date.
+// The flow of a tree changes in each completed phase, in both directions, and back at once: before the tree has seen the change, while it
+// follows, and after that. Nothing is deployed because of it, no phase changes, and every object is up to date.
 func TestCON16_TheFlowOfATreeChangesThereAndBackAtOnce(t *testing.T) {
 	for name, g := range everyEnd {
 		t.Run(name, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestCON16_TheFlowOfATreeChangesThereAndBackAtOnce(t *testing.T) {
 	}
 }
 
-// In the middle of a change, operations and deletions have their effect.
+// In the middle of a change, operations and deletions still take effect.
 func TestCON16_WhatIsAskedForWhileTheFlowChangesIsDone(t *testing.T) {
 	for name, ask := range map[string]func(*world){
 		"reconcile": func(w *world) {
@@ -175,7 +175,7 @@ func TestCON16_WhatIsAskedForWhileTheFlowChangesIsDone(t *testing.T) {
 	}
 }
 
-// A tree that leaves the continuous flow, and is deleted before it has seen that, goes.
+// A tree that leaves the continuous flow, and is deleted before it has seen the change, is removed.
 func TestCON16_CON44_ATreeThatChangesItsFlowIsDeleted(t *testing.T) {
 	for name, g := range everyEnd {
 		t.Run(name, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestCON16_CON44_ATreeThatChangesItsFlowIsDeleted(t *testing.T) {
 	}
 }
 
-// forget takes away what objects of before status.observedSpec do not have.
+// forget removes status.observedSpec, which objects of earlier versions do not have.
 func (w *world) forget() {
 	w.Helper()
 	var installations lsv1alpha1.InstallationList
@@ -216,7 +216,7 @@ func (w *world) forget() {
 	}
 }
 
-// remembered waits until every status knows the spec again.
+// remembered waits until every status records the spec again.
 func (w *world) remembered() {
 	w.Helper()
 	var installations lsv1alpha1.InstallationList
@@ -239,8 +239,8 @@ func (w *world) remembered() {
 	}
 }
 
-// A tree of the continuous flow of before the status remembered the spec takes it down at the first visit; one of jobs is left as it is.
-// So the first change of its flow is known to be nothing else, and nothing is deployed anew.
+// A tree of the continuous flow whose status does not record the spec yet records it at the first visit; a tree of the job flow stays as
+// it is. So its first change of flow is recognised as nothing else, and nothing is redeployed.
 func TestCON16_ATreeWhoseStatusDoesNotKnowTheSpecChangesItsFlow(t *testing.T) {
 	w := idleWorld(t)
 	stop := w.run(w.server.Config())

@@ -11,12 +11,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/why"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/execution"
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/clitest"
 )
 
-// drop deletes an object behind the back of the controllers, and waits until it is another one than before.
+// drop deletes an object behind the controllers' backs, and waits until another one replaces it.
 func (w *world) drop(object client.Object) {
 	w.Helper()
 	if !w.get(object) {
@@ -29,8 +32,17 @@ func (w *world) drop(object client.Object) {
 	testkit.Eventually(w.T, w.server, object, testkit.Is("there again", func(o client.Object) bool { return o.GetUID() != before }))
 }
 
-// An exported object that somebody deletes comes back by itself, on each level, and so does that of an execution. Nothing is
-// deployed because of it.
+// why returns what espalier why says of an installation.
+func (w *world) why(name string) string {
+	w.Helper()
+	answer := clitest.Run(w.T, w.server, w.namespace, clitest.Call{Command: why.New, Args: []string{name}})
+	if answer.Code != cli.ExitOK || answer.Stderr != "" {
+		w.Errorf("why %s: exit code %d, stderr %q", name, answer.Code, answer.Stderr)
+	}
+	return answer.Stdout
+}
+
+// A deleted export is restored by itself, on each level, including that of an execution. Nothing is deployed because of it.
 func TestCON14_WhatIsExportedComesBack(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.recorded()
@@ -61,7 +73,7 @@ func TestCON14_WhatIsExportedComesBack(t *testing.T) {
 	}, 0)
 }
 
-// An import that somebody deletes is told, until it is there again.
+// The status and espalier why report a deleted import until it exists again.
 func TestCON21_CON22_AnImportThatVanishesIsTold(t *testing.T) {
 	for name, given := range map[string]func(*world) (client.Object, func(*testkit.InstallationBuilder) *testkit.InstallationBuilder){
 		"data object": func(w *world) (client.Object, func(*testkit.InstallationBuilder) *testkit.InstallationBuilder) {
@@ -90,6 +102,9 @@ func TestCON21_CON22_AnImportThatVanishesIsTold(t *testing.T) {
 				w.eventually("mill", "missing its import", func(i *lsv1alpha1.Installation) bool {
 					return i.Status.Phase == lsv1alpha1.PhasePendingDependencies && strings.Contains(message(i), "word")
 				})
+				if answer := w.why("mill"); !strings.Contains(answer, "mill is not done") || !strings.Contains(answer, "/word does not exist") {
+					t.Errorf("why says:\n%s", answer)
+				}
 				w.create(object.DeepCopyObject().(client.Object))
 				w.completed("mill", lsv1alpha1.PhaseSucceeded)
 			}, 0)
@@ -97,7 +112,7 @@ func TestCON21_CON22_AnImportThatVanishesIsTold(t *testing.T) {
 	}
 }
 
-// What only waits is deleted: for an import from the beginning, for one that has gone, for one with a new spec.
+// An installation that only waits can be deleted: for an import from the start, for one that is gone, for one with a new spec.
 func TestCON44_WhatWaitsForImportsIsDeleted(t *testing.T) {
 	for name, prepare := range map[string]func(*world){
 		"from the beginning": func(w *world) {
@@ -120,7 +135,7 @@ func TestCON44_WhatWaitsForImportsIsDeleted(t *testing.T) {
 				})
 				w.delete("root")
 				if operation != "" && w.get(w.named("root")) {
-					// It may be gone by now.
+					// The installation may be gone by now.
 					_ = w.cluster.Patch(t.Context(), w.named("root"), client.RawPatch("application/merge-patch+json",
 						[]byte(`{"metadata":{"annotations":{"`+lsv1alpha1.OperationAnnotation+`":"`+string(operation)+`"}}}`)))
 				}
@@ -130,7 +145,7 @@ func TestCON44_WhatWaitsForImportsIsDeleted(t *testing.T) {
 	}
 }
 
-// withBase makes a tree that imports something, which then goes.
+// withBase creates a tree that imports an object, and then deletes the object.
 func (w *world) withBase() {
 	w.Helper()
 	base := testkit.DataObject(w.namespace, "base", "x").Build()
@@ -141,7 +156,7 @@ func (w *world) withBase() {
 	}
 }
 
-// An execution is called failed when nothing is in work any more.
+// An execution fails only when nothing is in progress any more.
 func TestCON53_AFailureAwaitsWhatIsInWork(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.recorded()
@@ -149,7 +164,7 @@ func TestCON53_AFailureAwaitsWhatIsInWork(t *testing.T) {
 	low := &lsv1alpha1.DeployItem{}
 	low.Namespace, low.Name = w.namespace, execution.ItemName("root", "low")
 	waiting := testkit.Eventually(t, w.server, w.executionOf("root"), testkit.Is("about to fail", func(e *lsv1alpha1.Execution) bool {
-		return e.Status.Phase.IsFinal() || len(e.Status.Conditions) > 0 && strings.Contains(e.Status.Conditions[0].Message, "then it fails")
+		return e.Status.Phase.IsFinal() || len(e.Status.Conditions) > 0 && strings.Contains(e.Status.Conditions[0].Message, "the execution then fails")
 	}))
 	if said := waiting.Status.Conditions[0].Message; waiting.Status.Phase != lsv1alpha1.PhaseProgressing || !strings.Contains(said, "low") {
 		t.Errorf("in phase %s it says %q", waiting.Status.Phase, said)

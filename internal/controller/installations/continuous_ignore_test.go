@@ -14,13 +14,13 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// freeze sets the annotation that freezes an object, or takes it back.
+// freeze sets or removes the annotation that freezes an object.
 func (w *world) freeze(object client.Object, frozen string) {
 	w.Helper()
 	w.patch(object, `{"metadata":{"annotations":{"`+lsv1alpha1.IgnoreAnnotation+`":"`+frozen+`"}}}`)
 }
 
-// untouched checks that nothing but what a user does is written about an object.
+// untouched checks that nothing is written about an object except what a user does.
 func (w *world) untouched(recorder *testkit.Recorder, object client.Object, writes int, do func()) {
 	w.Helper()
 	before := recorder.Of(object)
@@ -31,7 +31,7 @@ func (w *world) untouched(recorder *testkit.Recorder, object client.Object, writ
 	}
 }
 
-// A completed tree that is ignored is left alone, whatever is wanted of it; then all of it happens.
+// A completed tree that is ignored is left alone, whatever is requested; once it is no longer ignored, all of it happens.
 func TestCON10_IgnoredTreesRest(t *testing.T) {
 	for name, test := range map[string]struct {
 		settings string
@@ -61,7 +61,7 @@ func TestCON10_IgnoredTreesRest(t *testing.T) {
 	}
 }
 
-// What is frozen below the root holds the root up, which says so, and takes part in nothing.
+// An object that is frozen below the root holds up the root, which reports that; the object itself does not change.
 func TestCON10_CON50_WhatIsFrozenBelowTheRootRests(t *testing.T) {
 	for name, frozen := range map[string]func(*world) client.Object{
 		"an execution":           func(w *world) client.Object { return w.executionOf("leaf") },
@@ -81,7 +81,7 @@ func TestCON10_CON50_WhatIsFrozenBelowTheRootRests(t *testing.T) {
 			recorder.Quiet(t, time.Second)
 			object := frozen(w)
 			w.freeze(object, "true")
-			// The parent writes the new spec, and nobody else anything.
+			// The parent writes the new spec, and nobody writes anything else.
 			w.untouched(recorder, object, 1, func() {
 				w.gitops(recorder, func() {
 					w.rewrite("root", threeLevels(value("2")))
@@ -96,7 +96,7 @@ func TestCON10_CON50_WhatIsFrozenBelowTheRootRests(t *testing.T) {
 	}
 }
 
-// What is on its way comes to its end, and is frozen then.
+// What is in progress finishes, and is frozen then.
 func TestCON10_CON50_WhatIsOnItsWayIsNotFrozen(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.recorded()
@@ -111,7 +111,7 @@ func TestCON10_CON50_WhatIsOnItsWayIsNotFrozen(t *testing.T) {
 	w.rewrite("root", threeLevels(endless))
 	w.freeze(w.named("root"), "false")
 	w.itemOf("leaf", lsv1alpha1.PhaseProgressing)
-	// The item is at work before the execution has said so: frozen then, the execution would rest in the phase before.
+	// The item starts before the execution has reported so: frozen at that moment, the execution would rest in the previous phase.
 	testkit.Eventually(
 		t,
 		w.server,

@@ -47,8 +47,8 @@ func TestCON13_CON31_CON52_ForceDeploysATreeAgain(t *testing.T) {
 	w.completed("root", lsv1alpha1.PhaseSucceeded)
 }
 
-// Force deploys a tree that has failed again, all of it, and is answered on all levels. What has failed fails again, and a
-// new spec then deploys nothing but what it changes.
+// Force redeploys a failed tree, all of it, and is answered on all levels. What has failed fails again, and a new spec then deploys only
+// what it changes.
 func TestCON13_CON31_ForceDeploysATreeAgainThatHasFailed(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.recorded()
@@ -79,7 +79,7 @@ func TestCON13_CON31_ForceDeploysATreeAgainThatHasFailed(t *testing.T) {
 	w.gitops(recorder, func() { w.rewrite("root", threeLevels(value("1"))); w.completed("root", lsv1alpha1.PhaseSucceeded) }, 1)
 }
 
-// message is what the condition Ready says.
+// message returns the message of the condition Ready.
 func message(inst *lsv1alpha1.Installation) string {
 	for _, c := range inst.Status.Conditions {
 		if c.Type == lsv1alpha1.ConditionReady {
@@ -89,7 +89,7 @@ func message(inst *lsv1alpha1.Installation) string {
 	return ""
 }
 
-// Those that have failed try again and fail again, as their phases tell. What has succeeded is not touched.
+// Failed objects retry and fail again, as their phases show. Succeeded ones are not touched.
 func TestCON21_CON53_AFailedTreeTriesAgainWhenItIsAsked(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.recorded()

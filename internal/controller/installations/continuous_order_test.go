@@ -16,8 +16,8 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// What comes first can only be seen in the history: an installation or execution that has no finalizer gets it in a write of
-// its own, before it says or makes anything. What a parent makes is born with it.
+// Only the history shows the order: an installation or execution without a finalizer gets it in a separate write, before it reports or
+// creates anything. Objects that a parent creates have it from the start.
 func TestCON11_CON50_TheFinalizerComesBeforeEverythingElse(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.recorded()
@@ -46,7 +46,7 @@ func TestCON11_CON50_TheFinalizerComesBeforeEverythingElse(t *testing.T) {
 	if phases := recorder.Of(w.named("root")).Transitions("status.phase"); !slices.Equal(phases, []string{"", "Progressing", "Succeeded"}) {
 		t.Errorf("the root went through %q", phases)
 	}
-	// What an object makes is owned by it.
+	// An object owns what it creates.
 	for _, r := range history {
 		for _, owner := range r.Object.GetOwnerReferences() {
 			if at := held[owner.Kind+" "+owner.Name]; at > 0 && r.Change == testkit.Added && r.Version() < at {
@@ -60,7 +60,7 @@ func holds(r testkit.Revision) bool {
 	return slices.Contains(r.Object.GetFinalizers(), lsv1alpha1.Finalizer)
 }
 
-// A finalizer that somebody removes comes back, and nothing else happens.
+// A finalizer that somebody removes is restored, and nothing else happens.
 func TestCON11_CON50_AFinalizerComesBack(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.recorded()
@@ -83,8 +83,8 @@ func TestCON11_CON50_AFinalizerComesBack(t *testing.T) {
 	}
 }
 
-// Deploy items come in the order of their dependencies and go in the reverse one, and a failed one keeps those that depend on
-// it from being touched.
+// Deploy items are deployed in the order of their dependencies and deleted in reverse, and a failed one keeps those that depend on it from
+// being touched.
 func TestCON52_CON53_CON55_DeployItemsComeAndGoInOrder(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.recorded()
@@ -123,7 +123,7 @@ func TestCON52_CON53_CON55_DeployItemsComeAndGoInOrder(t *testing.T) {
 	}
 }
 
-// While something below is busy, nothing below is touched, not even what is at rest.
+// While an object below is busy, nothing below is touched, not even objects at rest.
 func TestCON04_NothingIsUpdatedBesideABusyOne(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.recorded()
@@ -149,12 +149,12 @@ func TestCON04_NothingIsUpdatedBesideABusyOne(t *testing.T) {
 			t.Errorf("%s was changed", name)
 		}
 	}
-	// When it is no longer busy, the root goes on by itself.
+	// When it is no longer busy, the root continues by itself.
 	w.operate(slow, lsv1alpha1.OperationAbort)
 	w.completed("root", lsv1alpha1.PhaseSucceeded)
 }
 
-// triggered counts how often an installation was asked to reconcile.
+// triggered counts how often an installation received the operation reconcile.
 func triggered(history testkit.History) int {
 	asked, before := 0, ""
 	for _, r := range history {
@@ -167,8 +167,8 @@ func triggered(history testkit.History) int {
 	return asked
 }
 
-// Whenever an installation has succeeded, those that import from it are asked to look; also if nothing but the state of what
-// is below it has changed. What they look at and find as it was leads to nothing.
+// Whenever an installation has succeeded, those that import from it are asked to check their imports, even if only the state of what is
+// below it has changed. If they find their imports unchanged, nothing happens.
 func TestCON14_CON24_CON54_DependantsAreTriggered(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.recorded()
@@ -186,7 +186,7 @@ func TestCON14_CON24_CON54_DependantsAreTriggered(t *testing.T) {
 	if asked := triggered(recorder.Of(w.named("mill"))); asked != 1 {
 		t.Errorf("the importer was triggered %d times", asked)
 	}
-	// Somebody has a deploy item deployed again, and the exports that the execution has collected are gone.
+	// A user requests a new deployment of a deploy item, and the exports that the execution has collected are gone.
 	collected := &lsv1alpha1.DataObject{}
 	e := &lsv1alpha1.Execution{}
 	e.Namespace, e.Name = w.namespace, "source"
@@ -209,7 +209,7 @@ func TestCON14_CON24_CON54_DependantsAreTriggered(t *testing.T) {
 	w.completed("mill", lsv1alpha1.PhaseSucceeded)
 }
 
-// What another tree keeps for itself cannot be imported by its name. It can once it is given.
+// An object that is private to another tree cannot be imported by name. An exported one can.
 func TestCON22_WhatIsNotGivenIsNotImported(t *testing.T) {
 	w := newWorld(t)
 	w.create(

@@ -19,7 +19,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// requests are all requests of the controllers, watches aside.
+// requests records all requests of the controllers except watches.
 type requests struct {
 	next http.RoundTripper
 	mu   sync.Mutex
@@ -50,7 +50,7 @@ func (r *requests) count() int {
 	return len(r.seen)
 }
 
-// watched is a world whose controllers are counted.
+// watched is a world whose controllers' requests are counted.
 func watched(t *testing.T) (*world, *requests) {
 	t.Helper()
 	w, counted := idleWorld(t), &requests{}
@@ -77,8 +77,8 @@ func (w *world) apply(inst *lsv1alpha1.Installation) {
 	}
 }
 
-// A finished tree costs nothing: neither the same manifest, applied again and again, nor somebody else's work leads to a
-// single request about it.
+// A finished tree costs nothing: neither the same manifest, applied again and again, nor work on other objects causes a single request
+// about it.
 func TestCON14_AFinishedTreeAsksForNothing(t *testing.T) {
 	w, counted := watched(t)
 	recorder := w.recorded()
@@ -87,13 +87,13 @@ func TestCON14_AFinishedTreeAsksForNothing(t *testing.T) {
 	}
 	w.create(w.secret("base", "x"))
 	w.gitops(recorder, func() { w.apply(manifest("1")); w.completed("tree", lsv1alpha1.PhaseSucceeded) }, 3)
-	// Events are told up to two seconds late.
+	// Events arrive up to two seconds late.
 	recorder.Quiet(t, 4*time.Second)
 	begun, written := counted.count(), recorder.History()
 	for range 5 {
 		w.apply(manifest("1"))
 	}
-	// Whatever was to happen because of it has happened when an installation that came later is done.
+	// When an installation that was created later is finished, all consequences have occurred.
 	w.create(w.installation("later", header+deploy(item("one"))).Continuous().Build())
 	w.completed("later", lsv1alpha1.PhaseSucceeded)
 	middle := w.children("tree")["middle"].Name
@@ -110,7 +110,7 @@ func TestCON14_AFinishedTreeAsksForNothing(t *testing.T) {
 		}
 	}
 
-	// A Secret that is written with the content that it had changes nothing.
+	// A Secret that is rewritten with the same content changes nothing.
 	written = recorder.History()
 	w.patch(w.secret("base", "x"), `{"metadata":{"annotations":{"touched":"yes"}}}`)
 	w.create(w.installation("last", empty).Continuous().Build())
@@ -123,8 +123,7 @@ func TestCON14_AFinishedTreeAsksForNothing(t *testing.T) {
 	}
 }
 
-// Two changes of a manifest, one directly after the other, lead to the second, and each deploy item is deployed at most once
-// for each.
+// Two changes of a manifest in direct succession end with the second one, and each deploy item is deployed at most once for each.
 func TestCON21_AManifestThatChangesTwiceIsFollowedToItsEnd(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.recorded()

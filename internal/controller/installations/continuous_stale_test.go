@@ -15,8 +15,8 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-// While the cache does not show yet what an update has written below, the installation neither takes the state of before for the outcome,
-// nor takes the spec of before for the present one when the update is taken back.
+// While the cache does not show yet what an update has written below, the installation does not take the previous state for the outcome.
+// Nor does it take the previous spec for the present one when the update is reverted.
 func TestCON20_CON24_AnUpdateThatTheCacheDoesNotShowYetCounts(t *testing.T) {
 	w := idleWorld(t)
 	transport := faults.New(faults.Plan{})
@@ -38,7 +38,7 @@ func TestCON20_CON24_AnUpdateThatTheCacheDoesNotShowYetCounts(t *testing.T) {
 	w.rewrite("root", first)
 	w.eventually("root", "waiting for the first update", func(i *lsv1alpha1.Installation) bool {
 		return slices.ContainsFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool {
-			return strings.Contains(c.Message, "the spec has changed, which has no effect before")
+			return strings.Contains(c.Message, "the spec has changed, which takes effect afterwards")
 		})
 	})
 
@@ -51,8 +51,8 @@ func TestCON20_CON24_AnUpdateThatTheCacheDoesNotShowYetCounts(t *testing.T) {
 	w.checkContinuous(recorder.History())
 }
 
-// A nested installation is told of new values until it has heard of them, reads them where they are sure to be seen, and does not fall
-// back to those that its cache still shows.
+// A nested installation is notified of new values until it has received them, reads them where they are certain to be visible, and does
+// not fall back to those that its cache still shows.
 func TestCON20_CON21_CON23_ValuesThatTheCacheDoesNotShowYetCount(t *testing.T) {
 	for name, plan := range map[string]string{
 		"at once":             "",
@@ -92,7 +92,7 @@ func TestCON20_CON21_CON23_ValuesThatTheCacheDoesNotShowYetCount(t *testing.T) {
 	}
 }
 
-// What has failed is tried again when the root is asked to, also if telling it does not succeed at once.
+// Failed objects are retried when the root is asked to, even if passing the request on does not succeed at once.
 func TestCON21_ARetryIsNotLostWhenItCannotBePassedOnAtOnce(t *testing.T) {
 	for name, plan := range map[string]string{"a conflict": "patch/installations:2:409", "an error": "patch/installations:2:500"} {
 		t.Run(name, func(t *testing.T) {

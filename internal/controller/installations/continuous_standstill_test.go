@@ -13,8 +13,8 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// waitingTree has on its middle level one that fails and one that waits for it; beside the middle waits another one for what both
-// would give.
+// waitingTree has on its middle level an installation that fails and one that waits for it; next to the middle, another one waits for what
+// both would export.
 func waitingTree(settings string) string {
 	first := header + exports("word: water", "word") + deploy(item("first", settings))
 	second := header + imports("word") + deploy(item("second", value("{{ .imports.word }}")))
@@ -27,13 +27,17 @@ func waitingTree(settings string) string {
 		sub{name: "last", blueprint: last, imports: map[string]string{"word": "word"}})
 }
 
-// standingStill makes the tree, and waits until nothing in it goes on by itself.
+// standingStill creates the tree, and waits until nothing in it continues by itself.
 func standingStill(t *testing.T) (*world, *testkit.Recorder) {
 	w := newWorld(t)
 	recorder := w.recorded()
 	w.create(w.installation("root", waitingTree(failing)).Continuous().Build())
 	w.standsStill()
 	recorder.Quiet(t, time.Second)
+	if answer := w.why("root"); !strings.Contains(answer, "root is not done because of DeployItem/") ||
+		!strings.Contains(answer, "installation last") || !strings.Contains(answer, "(standstill in installation middle") {
+		t.Errorf("why says:\n%s", answer)
+	}
 	return w, recorder
 }
 
@@ -79,7 +83,7 @@ func TestCON06_CON44_ATreeThatStandsStillIsDeleted(t *testing.T) {
 	w.vanished("root")
 }
 
-// What is busy for another reason than a failure beside it is awaited, as ever.
+// An object that is busy for a reason other than a failed sibling is awaited as usual.
 func TestCON04_CON06_ABusyTreeDoesNotStandStill(t *testing.T) {
 	w := newWorld(t)
 	w.create(w.installation("root", waitingTree(endless)).Continuous().Build())
@@ -89,7 +93,7 @@ func TestCON04_CON06_ABusyTreeDoesNotStandStill(t *testing.T) {
 	})
 	w.rewrite("root", waitingTree(value("1")))
 	told := w.eventually("root", "waiting with the new spec", func(i *lsv1alpha1.Installation) bool {
-		return strings.Contains(message(i), "has no effect before")
+		return strings.Contains(message(i), "takes effect afterwards")
 	})
 	if reason(told) == run.ReasonStandstill {
 		t.Errorf("it says that it stands still: %s", message(told))

@@ -15,7 +15,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// credential is a Secret with the way to a cluster.
+// credential is a Secret with the kubeconfig of a cluster.
 func (w *world) credential(kubeconfig string) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "credential"},
@@ -23,7 +23,7 @@ func (w *world) credential(kubeconfig string) *corev1.Secret {
 	}
 }
 
-// kubeconfig leads to the API server of the test.
+// kubeconfig returns the kubeconfig of the test's API server.
 func (w *world) kubeconfig() string {
 	w.Helper()
 	text, err := os.ReadFile(w.server.Kubeconfig())
@@ -33,7 +33,7 @@ func (w *world) kubeconfig() string {
 	return string(text)
 }
 
-// A Target may have its content in a Secret. Whoever imports the Target notices when that changes, however deep in the tree.
+// A Target may have its content in a Secret. Every importer of the Target, however deep in the tree, notices when the content changes.
 func TestCON21_CON22_ATreeNoticesTheSecretBehindATarget(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.recorded()
@@ -55,12 +55,12 @@ func TestCON21_CON22_ATreeNoticesTheSecretBehindATarget(t *testing.T) {
 			return i.Status.Phase == lsv1alpha1.PhaseSucceeded && i.Status.ConfigGeneration != before.Status.ConfigGeneration
 		})
 	}
-	// What has failed for want of the right content is tried again.
+	// What failed because of wrong content is retried.
 	w.gitops(recorder, func() { replace(w.kubeconfig()) }, 1)
 	if low := w.items()["planted"]; low.Status.Phase != lsv1alpha1.PhaseSucceeded {
 		t.Errorf("the deploy item is in phase %s", low.Status.Phase)
 	}
-	// Deploy items name a Target and do not contain it, so that what is deployed stays.
+	// Deploy items name a Target and do not contain it, so nothing is redeployed.
 	w.gitops(recorder, func() {
 		if after := replace(w.kubeconfig() + "\n# rotated\n"); after.Status.ImportsHash == failed.Status.ImportsHash {
 			t.Error("the hash of the imports does not cover the Secret")

@@ -13,19 +13,19 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// value is a setting of a deploy item that makes it depend on something.
+// value is a setting of a deploy item that makes it depend on a text.
 func value(text string) string {
 	return "providerStatus: {apiVersion: example.org/v1, kind: Value, value: \"" + text + "\"}"
 }
 
-// threeLevels is a tree with a deploy item on each level; settings are those of the lowest.
+// threeLevels is a tree with a deploy item on each level; settings are those of the lowest one.
 func threeLevels(settings ...string) string {
 	leaf := header + deploy(item("low", settings...))
 	middle := header + nest(sub{name: "leaf", blueprint: leaf}) + deploy(item("mid"))
 	return header + nest(sub{name: "middle", blueprint: middle}) + deploy(item("top"))
 }
 
-// completed waits until an installation is in a phase for its present spec, and was asked for nothing more.
+// completed waits until an installation is in a phase for its current spec, with no pending request.
 func (w *world) completed(name string, phase lsv1alpha1.Phase) *lsv1alpha1.Installation {
 	w.Helper()
 	return w.eventually(name, "completed as "+string(phase), func(i *lsv1alpha1.Installation) bool {
@@ -39,7 +39,7 @@ func (w *world) recorded() *testkit.Recorder {
 	return testkit.Record(w.T, w.server, w.namespace, testkit.Groups(lsv1alpha1.GroupName))
 }
 
-// deployments counts how often deployers have begun to work on deploy items, and how often it came to an end.
+// deployments counts how often deployers started to work on deploy items, and how often that work finished.
 func deployments(history testkit.History) (begun, ended int) {
 	phases := map[string]lsv1alpha1.Phase{}
 	for _, r := range history {
@@ -58,8 +58,8 @@ func deployments(history testkit.History) (begun, ended int) {
 	return begun, ended
 }
 
-// checkContinuous checks that no state of any object carries a job, and that nothing is called Succeeded for its present spec
-// at a moment at which something that it owns is not.
+// checkContinuous checks that no state of any object carries a job, and that no object is Succeeded for its current spec while an object
+// that it owns is not.
 func (w *world) checkContinuous(history testkit.History) {
 	w.Helper()
 	latest := map[testkit.ObjectID]testkit.Revision{}
@@ -92,7 +92,7 @@ func (w *world) checkContinuous(history testkit.History) {
 	}
 }
 
-// hasSucceeded reports whether an object has succeeded with its present spec.
+// hasSucceeded reports whether an object has succeeded with its current spec.
 func hasSucceeded(r testkit.Revision) bool {
 	return r.Field("status.phase") == string(lsv1alpha1.PhaseSucceeded) &&
 		r.Field("status.observedGeneration") == r.Field("metadata.generation")
@@ -118,7 +118,7 @@ func (w *world) itemEventually(item *lsv1alpha1.DeployItem, what string, holds f
 	testkit.Eventually(w.T, w.server, item, testkit.Is(what, holds))
 }
 
-// rewrite gives an installation another blueprint.
+// rewrite gives an installation a different blueprint.
 func (w *world) rewrite(name, blueprint string) {
 	w.Helper()
 	w.change(name, func(s *lsv1alpha1.InstallationSpec) {

@@ -4,6 +4,7 @@
 package installations_test
 
 import (
+	"net/http"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,7 +16,8 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-// What the caches know for certain is not asked for, and what was never written is not deleted. That nothing is left below is asked once.
+// The controller does not request what the caches know for certain, and does not delete what was never written. It asks once whether
+// nothing is left below.
 func TestADeletionCostsNoMoreThanItNeeds(t *testing.T) {
 	w := idleWorld(t)
 	transport := faults.New(faults.Plan{})
@@ -35,6 +37,10 @@ func TestADeletionCostsNoMoreThanItNeeds(t *testing.T) {
 		w.delete(name)
 		testkit.EventuallyGone(t, w.server, w.named(name))
 		log := transport.Log()[before:]
+		if conflicts := log.Where(func(e faults.Entry) bool { return e.Status == http.StatusConflict }); len(conflicts) > 0 {
+			t.Logf("%s: somebody else was faster, so passes were repeated:\n%s", name, conflicts)
+			continue
+		}
 		for pattern, want := range map[string]int{
 			"list/deployitems":             1,
 			"get/deployitems":              0,
@@ -52,7 +58,7 @@ func TestADeletionCostsNoMoreThanItNeeds(t *testing.T) {
 	}
 }
 
-// What goes well below a root is in the status. What goes wrong is told by those whom it concerns, see the tests of failures.
+// Success below a root is in the status only. The tests of failures cover who reports what goes wrong.
 func TestSuccessIsAnEventOfTheRootAlone(t *testing.T) {
 	w := newWorld(t)
 	w.create(w.installation("root", header+nest(sub{name: "a", blueprint: header + deploy(item("one"))})).Reconcile().Build())

@@ -17,8 +17,7 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-// operated runs all controllers over a connection with faults. A process that crashes is followed by a healthy one, as a Deployment would
-// do it.
+// operated runs all controllers over a connection with faults. A healthy process replaces one that crashes, as a Deployment would do it.
 func (w *world) operated(plan faults.Plan) *faults.Transport {
 	w.Helper()
 	transport := faults.New(plan)
@@ -46,7 +45,7 @@ func (w *world) operated(plan faults.Plan) *faults.Transport {
 	return transport
 }
 
-// askTwice has two jobs run, one requested at the creation and one later, and checks that each request has led to exactly one.
+// askTwice runs two jobs, one requested at creation and one later, and checks that each request has started exactly one.
 func askTwice(t *testing.T, plan faults.Plan) faults.Log {
 	w := idleWorld(t)
 	transport := w.operated(plan)
@@ -71,7 +70,7 @@ func askTwice(t *testing.T, plan faults.Plan) faults.Log {
 	return transport.Log()
 }
 
-// A crash before a write is one after the write before it: there is one at a time.
+// A crash before a write equals one after the previous write: there is one write at a time.
 func TestJOB11_ACrashNeitherLosesARequestNorRunsItTwice(t *testing.T) {
 	t.Parallel()
 	var writes faults.Log

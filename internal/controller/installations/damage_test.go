@@ -17,7 +17,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// mar takes something away from an object, as somebody may do with kubectl.
+// mar removes something from an object, as a user may do with kubectl.
 func (w *world) mar(object client.Object, patch string) {
 	w.Helper()
 	if err := w.cluster.Patch(w.Context(), object, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
@@ -25,7 +25,7 @@ func (w *world) mar(object client.Object, patch string) {
 	}
 }
 
-// grown is a world with a tree that is deployed, whose nested installation is "a", and whose job has ended.
+// grownTree is a world with a deployed tree, whose nested installation is "a" and whose job has finished.
 func grownTree(t *testing.T) *world {
 	w := newWorld(t)
 	w.create(w.installation("root", header+nest(sub{name: "a", blueprint: header + deploy(item("one"))})).Reconcile().Build())
@@ -43,7 +43,7 @@ func held(object client.Object) bool {
 	return slices.Contains(object.GetFinalizers(), lsv1alpha1.Finalizer)
 }
 
-func TestAFinalizerAndALabelThatSomebodyRemovesComeBack(t *testing.T) {
+func TestJOB45_AFinalizerAndALabelThatSomebodyRemovesComeBack(t *testing.T) {
 	w := grownTree(t)
 	nested, item := w.nested("root", "a"), w.onlyItem()
 	execution := w.executionBelow(nested)
@@ -60,7 +60,7 @@ func TestAFinalizerAndALabelThatSomebodyRemovesComeBack(t *testing.T) {
 	testkit.Eventually(t, w.server, item, testkit.Is("whole", func(i *lsv1alpha1.DeployItem) bool { return held(i) }))
 }
 
-// Whatever was taken away from those below, they are not left behind.
+// Whatever was removed from the objects below, they are not left behind.
 func TestJOB45_WhatSomebodyHasMarredIsDeletedWithItsParent(t *testing.T) {
 	for name, mar := range map[string]func(*world){
 		"a nested installation without its label": func(w *world) {
@@ -92,10 +92,10 @@ func TestJOB45_WhatSomebodyHasMarredIsDeletedWithItsParent(t *testing.T) {
 	}
 }
 
-// estranged takes away everything by which an object names the one above it.
+// estranged removes everything by which an object names its parent.
 const estranged = `{"metadata":{"labels":null,"ownerReferences":null}}`
 
-// goEstranged deletes an object and takes away, while it is going, what names the one above it.
+// goEstranged deletes an object and removes, while it is being deleted, what names its parent.
 func (w *world) goEstranged(object client.Object) {
 	w.Helper()
 	if err := w.cluster.Delete(w.Context(), object); err != nil {
@@ -104,7 +104,7 @@ func (w *world) goEstranged(object client.Object) {
 	w.mar(object, estranged)
 }
 
-// Without its label and its owner a nested installation would be a root. The status of its parent knows better.
+// Without its label and its owner, a nested installation would be a root. The status of its parent proves otherwise.
 func TestJOB45_CON44_ANestedInstallationIsNotEstrangedFromItsParent(t *testing.T) {
 	for _, flow := range []lsv1alpha1.Flow{lsv1alpha1.FlowJob, lsv1alpha1.FlowContinuous} {
 		t.Run(string(flow), func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestJOB20_AJobRestoresTheOwnersOfThoseBelow(t *testing.T) {
 
 const importsCluster = "imports:\n- name: cluster\n  type: target\n  targetType: landscaper.gardener.cloud/kubernetes-cluster\n"
 
-// contextTarget is the copy of a Target in the context that an installation opens.
+// contextTarget returns the copy of a Target in the context that an installation opens.
 func (w *world) contextTarget(of string) *lsv1alpha1.Target {
 	w.Helper()
 	var list lsv1alpha1.TargetList
@@ -164,7 +164,7 @@ func (w *world) contextTarget(of string) *lsv1alpha1.Target {
 	return &list.Items[0]
 }
 
-// lose deletes an object and waits until there is another one of its name, with the same content and of the same job.
+// lose deletes an object and waits until a new one exists with the same name, content and job.
 func lose[T client.Object](w *world, object T, same func(before, after T) bool) {
 	w.Helper()
 	if err := w.cluster.Delete(w.Context(), object); err != nil {
@@ -179,8 +179,9 @@ func lose[T client.Object](w *world, object T, same func(before, after T) bool) 
 	})
 }
 
-// An object of a context is not the user's. If somebody deletes it, it comes back without a job, as the last job or update has made it.
-func TestJOB10_CON14_AContextObjectThatSomebodyDeletesComesBack(t *testing.T) {
+// A context object does not belong to the user. If somebody deletes it, it is restored without a job, as the last job or update created
+// it.
+func TestJOB10_CON14_AContextObjectThatSomebodyDeletesIsRestored(t *testing.T) {
 	for _, flow := range []lsv1alpha1.Flow{lsv1alpha1.FlowJob, lsv1alpha1.FlowContinuous} {
 		t.Run(string(flow), func(t *testing.T) {
 			w := newWorld(t)
@@ -198,7 +199,7 @@ func TestJOB10_CON14_AContextObjectThatSomebodyDeletesComesBack(t *testing.T) {
 			)
 			copied := w.contextTarget("root")
 			lose(w, copied, func(a, b *lsv1alpha1.Target) bool { return reflect.DeepEqual(a.Spec, b.Spec) })
-			w.eventuallyTold(before, "Restored", "somebody has deleted Target "+copied.Name)
+			w.eventuallyTold(before, "Restored", "Target "+copied.Name+" was deleted")
 			exported := testkit.DataObject(w.namespace, "color", nil).Build()
 			w.get(exported)
 			lose(w, exported, func(a, b *lsv1alpha1.DataObject) bool { return string(a.Data.Raw) == string(b.Data.Raw) })
@@ -212,8 +213,8 @@ func TestJOB10_CON14_AContextObjectThatSomebodyDeletesComesBack(t *testing.T) {
 	}
 }
 
-// What an installation does not want any more and deletes itself, nobody has deleted.
-func TestJOB10_WhatIsLeftOverWasDeletedByNobody(t *testing.T) {
+// An object that the installation itself deletes because it is no longer wanted does not count as deleted by a user.
+func TestJOB10_ADeletedLeftoverIsNotRestored(t *testing.T) {
 	w := newWorld(t)
 	const second = "- name: second\n  type: target\n  targetType: landscaper.gardener.cloud/kubernetes-cluster\n"
 	w.create(
@@ -231,7 +232,7 @@ func TestJOB10_WhatIsLeftOverWasDeletedByNobody(t *testing.T) {
 	root := w.finishedAfter("root", first.Status.JobID)
 	kept := w.contextTarget("root")
 	lose(w, kept, func(a, b *lsv1alpha1.Target) bool { return reflect.DeepEqual(a.Spec, b.Spec) })
-	w.eventuallyTold(root, "Restored", "somebody has deleted Target "+kept.Name)
+	w.eventuallyTold(root, "Restored", "Target "+kept.Name+" was deleted")
 	var events eventsv1.EventList
 	if err := w.cluster.List(w.Context(), &events, client.InNamespace(w.namespace)); err != nil {
 		t.Fatal(err)
@@ -243,7 +244,7 @@ func TestJOB10_WhatIsLeftOverWasDeletedByNobody(t *testing.T) {
 	}
 }
 
-// toldIfLost checks that nothing is brought back that the last job has not made, and that the next one does it.
+// toldIfLost checks that nothing is restored that the last job did not create, and that the next job creates it.
 func (w *world) toldIfLost(root *lsv1alpha1.Installation, imported *lsv1alpha1.Target) {
 	w.Helper()
 	w.patch(imported, `{"spec":{"config":{"kubeconfig":"b"}}}`)
@@ -251,7 +252,7 @@ func (w *world) toldIfLost(root *lsv1alpha1.Installation, imported *lsv1alpha1.T
 	if err := w.cluster.Delete(w.Context(), copied); err != nil {
 		w.Fatal(err)
 	}
-	w.eventuallyTold(root, "NotRestored", "somebody has deleted Target "+copied.Name)
+	w.eventuallyTold(root, "NotRestored", "Target "+copied.Name+" was deleted")
 	if w.get(copied) {
 		w.Error("it is there again, with another content")
 	}

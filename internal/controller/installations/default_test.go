@@ -17,7 +17,7 @@ import (
 	"espalier.dev/internal/testkit/registry"
 )
 
-// shelfWith is the address of a registry whose component in the version has a deploy item of the name.
+// shelfWith returns the address of a registry whose component has, in each version, a deploy item of the given name.
 func shelfWith(t *testing.T, items map[string]string) string {
 	t.Helper()
 	server := registry.Start(t, registry.Options{})
@@ -34,7 +34,7 @@ func registryAt(url string) map[string]string {
 	return map[string]string{"type": "OCIRegistry", "baseUrl": url}
 }
 
-// The flag of the controllers says where components are as long as neither the installation nor its Context does.
+// The controllers' flag decides where components are if neither the installation nor its Context does.
 func TestTheDefaultRepositoryIsTheLastOne(t *testing.T) {
 	byFlag := shelfWith(t, map[string]string{"1.0.0": "flag", "2.0.0": "pinned"})
 	byContext := shelfWith(t, map[string]string{"1.0.0": "context"})
@@ -44,7 +44,7 @@ func TestTheDefaultRepositoryIsTheLastOne(t *testing.T) {
 	w.Manage()
 	pinning := testkit.Context(w.namespace, "pinning").Build()
 	pinning.ComponentVersionOverwritesReference = "pins"
-	// An overwrite sees the default repository as one that the installation names.
+	// An overwrite treats the default repository like one that the installation names.
 	where := testkit.Context(w.namespace, "").Repository(registryAt(byFlag)).Build().RepositoryContext
 	pins := &lsv1alpha1.ComponentVersionOverwrites{Overwrites: []lsv1alpha1.ComponentVersionOverwrite{{
 		Source:       lsv1alpha1.ComponentVersionOverwriteReference{RepositoryContext: where},

@@ -20,7 +20,7 @@ import (
 	"espalier.dev/internal/testkit/share"
 )
 
-// left lists what is left of the API's objects in the namespace, Contexts aside.
+// left lists the remaining objects of the API in the namespace, except Contexts.
 func (w *world) left() []string {
 	w.Helper()
 	var names []string
@@ -119,7 +119,7 @@ func TestJOB42_APredecessorStaysUntilItsSuccessorIsGone(t *testing.T) {
 	testkit.EventuallyGone(t, w.server, w.named("first"))
 }
 
-// stuck is a deploy item that no deployer knows.
+// stuck is a deploy item for which there is no deployer.
 var stuck = strings.Replace(item("one"), "landscaper.gardener.cloud/mock", "example.com/nobody", 1)
 
 func TestJOB44_JOB41_ADeletionThatFailsCanBeRequestedAgain(t *testing.T) {
@@ -151,7 +151,7 @@ func TestJOB46_JOB60_ADeletionThatFailedIsGivenUpAtOnce(t *testing.T) {
 	}
 }
 
-// failToDelete makes a tree whose deletion has failed.
+// failToDelete creates a tree whose deletion has failed.
 func (w *world) failToDelete() {
 	w.Helper()
 	w.create(w.installation("app", header+nest(sub{name: "a", blueprint: header + deploy(stuck)})).Reconcile().Build())
@@ -207,8 +207,8 @@ func TestJOB50_JOB51_AnInterruptEndsTheTree(t *testing.T) {
 	}
 }
 
-// The interrupt is stored just before a write, from the creation of the first object of the tree to that of the last: what is there ends,
-// what is not there yet does not come, and nobody is left at work.
+// The interrupt is stored just before a write, from the creation of the first object of the tree to that of the last: existing objects
+// finish, missing ones are not created, and nothing keeps working.
 func TestJOB52_AnInterruptDuringTheCreationReachesTheTree(t *testing.T) {
 	t.Parallel()
 	var reference faults.Log
@@ -230,7 +230,7 @@ func TestJOB52_AnInterruptDuringTheCreationReachesTheTree(t *testing.T) {
 	}
 }
 
-// interruptAt interrupts a tree whose deploy items never end before a write, and with 0 once all of it is at work.
+// interruptAt interrupts a tree whose deploy items never finish, before the given write; with 0, once all of it is in progress.
 func interruptAt(t *testing.T, write int) faults.Log {
 	w := idleWorld(t)
 	transport := faults.New(faults.Plan{})
@@ -275,7 +275,7 @@ func TestJOB52_AnInterruptWhileWaitingForImportsEndsTheJob(t *testing.T) {
 	}
 }
 
-// The objects are those of the manifest deployer, which removes from the target what it is asked to uninstall.
+// The objects belong to the manifest deployer, which removes them from the target if it uninstalls.
 func TestJOB60_DeleteWithoutUninstallRemovesTheTreeOnly(t *testing.T) {
 	w := newWorld(t)
 	installed := []string{"nested", "own"}
@@ -311,11 +311,11 @@ func TestJOB60_DeleteWithoutUninstallRemovesTheTreeOnly(t *testing.T) {
 	}
 }
 
-// overtaken waits for the job of an installation to end because of the deletion, in what was recorded of it.
+// overtaken reports whether the history shows that the job of an installation ended because of the deletion.
 func overtaken(history testkit.History) bool {
 	return slices.ContainsFunc(history, func(r testkit.Revision) bool {
 		return r.Field("status.phase") == string(lsv1alpha1.PhaseFailed) && r.Field("status.lastError.reason") == lsv1alpha1.ReasonInterrupted &&
-			strings.Contains(r.Field("status.lastError.message"), "the deletion was asked for")
+			strings.Contains(r.Field("status.lastError.message"), "deletion was requested")
 	})
 }
 
@@ -377,7 +377,7 @@ func TestJOB46_ADeletionEndsAJobThatOnlyWaits(t *testing.T) {
 			w.delete("app")
 			if c.ended != nil {
 				testkit.EventuallyFinished(t, w.server, ended, lsv1alpha1.PhaseFailed)
-				w.finishItems(w.nested("app", "a").Name) // what has begun is not cut short
+				w.finishItems(w.nested("app", "a").Name) // what has started is not cut short
 			}
 			testkit.EventuallyGone(t, w.server, w.named("app"))
 			if !overtaken(recorder.Of(ended)) {
@@ -401,7 +401,7 @@ func (w *world) nested(parent, name string) *lsv1alpha1.Installation {
 // untouchable is a deploy item whose Target does not exist.
 var untouchable = strings.Replace(item("one"), "      config:", "      target: {name: nowhere}\n      config:", 1)
 
-// onlyItem is the one deploy item that there is.
+// onlyItem returns the only deploy item.
 func (w *world) onlyItem() *lsv1alpha1.DeployItem {
 	w.Helper()
 	var list lsv1alpha1.DeployItemList
@@ -435,8 +435,8 @@ func TestJOB46_ADeletionEndsItemsThatWaitForTheirTarget(t *testing.T) {
 	}
 }
 
-// Without its Target nothing that was deployed is left behind in silence: the deletion waits and names the way out, which works at any
-// moment.
+// Without its Target, nothing that was deployed is left behind silently: the deletion waits and names the way out, which works at any
+// time.
 func TestJOB46_JOB60_ADeletionWithoutItsTargetNamesTheWayOut(t *testing.T) {
 	w := newWorld(t)
 	w.create(testkit.Target(w.namespace, "nowhere").Build(),
@@ -460,7 +460,7 @@ func TestJOB46_JOB60_ADeletionWithoutItsTargetNamesTheWayOut(t *testing.T) {
 	}
 }
 
-// Who gives up what is being installed does not wait for the job that installs it.
+// A user who gives up what is being installed does not wait for the job that installs it.
 func TestJOB46_JOB60_GivingUpEndsARunningJob(t *testing.T) {
 	w := newWorld(t)
 	w.create(w.installation("app", header+nest(sub{name: "a", blueprint: header + deploy(item("one", endless))})).Reconcile().Build())

@@ -23,7 +23,7 @@ import (
 	"espalier.dev/internal/loop"
 )
 
-// readExportInputs reads what exports are made of, and the objects that they are going to be.
+// readExportInputs reads the inputs of exports, and the existing objects that they will replace.
 func (k *kind) readExportInputs(ctx context.Context, in *installation.ExportInputs) (err error) {
 	if in.Values, err = k.exportValues(ctx, in.Inputs); err != nil {
 		return err
@@ -36,14 +36,14 @@ func (k *kind) readExportInputs(ctx context.Context, in *installation.ExportInpu
 //	get,list dataobjects: what deploy items and nested installations export
 //	list targets: Targets that nested installations export
 
-// exportValues collects what export executions see.
+// exportValues collects the values that export executions see.
 func (k *kind) exportValues(ctx context.Context, in installation.Inputs) (values blueprint.ExportValues, err error) {
 	inst := in.Installation
 	if values.DeployItems, err = k.deployItemExports(ctx, in.Below.Execution); err != nil {
 		return values, err
 	}
-	// The exports of nested installations and the imports of this one are read from the API server: the cache may show
-	// that a nested installation has succeeded before it shows what it exports.
+	// The exports of nested installations and the imports of this one are read from the API server: the cache may show that a nested
+	// installation has succeeded before it shows its exports.
 	var data lsv1alpha1.DataObjectList
 	var targets lsv1alpha1.TargetList
 	for _, list := range []client.ObjectList{&data, &targets} {
@@ -65,8 +65,8 @@ func (k *kind) exportValues(ctx context.Context, in installation.Inputs) (values
 	return values, err
 }
 
-// exportedTo selects the objects of the context that an installation opens: those of its job, and in the continuous flow,
-// where each object carries the version of whoever has written it, all.
+// exportedTo selects the objects of the context that an installation opens: those of its job, or all in the continuous flow, where each
+// object carries the version of its writer.
 func exportedTo(in installation.Inputs) client.MatchingLabels {
 	labels := client.MatchingLabels{lsv1alpha1.DataObjectContextLabel: dataflow.ContextOf(in.Installation.Name)}
 	if in.Run.Flow != lsv1alpha1.FlowContinuous {
@@ -75,7 +75,7 @@ func exportedTo(in installation.Inputs) client.MatchingLabels {
 	return labels
 }
 
-// currentOf leaves out what the installation itself has written for an earlier job or update.
+// currentOf omits what the installation itself has written for an earlier job or update.
 func currentOf[T client.Object](in installation.Inputs, objects []T) []T {
 	return slices.DeleteFunc(objects, func(object T) bool {
 		labels := object.GetLabels()
@@ -92,8 +92,7 @@ func pointers[T any](items []T) []*T {
 	return result
 }
 
-// deployItemExports reads what the execution has collected. It is read from the API server, because the object carries no
-// mark of the job that it is from.
+// deployItemExports reads what the execution has collected. It reads from the API server, because the object carries no mark of its job.
 func (k *kind) deployItemExports(ctx context.Context, execution *lsv1alpha1.Execution) (map[string]any, error) {
 	if execution == nil || execution.Status.ExportReference == nil {
 		return nil, nil
@@ -108,14 +107,14 @@ func (k *kind) deployItemExports(ctx context.Context, execution *lsv1alpha1.Exec
 	if err := json.Unmarshal(object.Data.Raw, &exports); err != nil {
 		return nil, failure.Terminalf(
 			failure.Details{Operation: string(lsv1alpha1.ConditionCreateExports), Reason: dataflow.ReasonExportInvalid},
-			"DataObject %s with the exports of the execution is no JSON object",
+			"DataObject %s with the exports of the execution is not a JSON object",
 			reference.Name,
 		)
 	}
 	return exports, nil
 }
 
-// existingExports reads the objects that the exports of an installation are going to be.
+// existingExports reads the existing objects among the exports of an installation.
 func (k *kind) existingExports(ctx context.Context, inst *lsv1alpha1.Installation) (existing dataflow.Objects, err error) {
 	for _, id := range installation.ExportsOf(inst) {
 		object := emptyOf(id)
@@ -136,8 +135,8 @@ func (k *kind) existingExports(ctx context.Context, inst *lsv1alpha1.Installatio
 	return existing, nil
 }
 
-// notify asks successors to look at their imports. Each remembers of whom it has heard of which job, so that a repetition after a crash
-// starts no second one.
+// notify asks successors to check their imports. Each records which job of which predecessor it has heard of, so that a repetition after a
+// crash does not start a second one.
 func (k *kind) notify(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, successors []string) error {
 	notices, err := o.Notices(runOf(inst), successors)
 	if err != nil {

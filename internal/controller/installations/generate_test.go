@@ -36,7 +36,7 @@ exportExecutions:
     exports: {word: {{ .values.deployitems.only.password }}-{{ $suffix }}}
 `
 
-// exported is the word that the installation app exports.
+// exported returns the word that the installation app exports.
 func (w *world) exported() string {
 	w.Helper()
 	object := testkit.DataObject(w.namespace, dataflow.Scope{Namespace: w.namespace}.ObjectName("word"), nil).Build()
@@ -55,7 +55,7 @@ func (w *world) again(name string) {
 	w.finished(name, lsv1alpha1.PhaseSucceeded)
 }
 
-// What templates generate stays the same from job to job, until its state is deleted.
+// Generated values stay the same from job to job, until their state is deleted.
 func TestGeneratedValuesStay(t *testing.T) {
 	w := newWorld(t)
 	w.create(w.installation("app", generating).ExportData("word", "word").Reconcile().Build())

@@ -18,8 +18,8 @@ import (
 	"espalier.dev/internal/tenancy"
 )
 
-// HashKeySecret is the Secret with the key for the hashes of imports in statuses. All replicas use the same key, today
-// and after a restart: a job that another key has begun would seem to have other imports.
+// HashKeySecret is the Secret with the key for the hashes of imports in statuses. All replicas use the same key, also after a restart:
+// with another key, the imports of a running job would seem to have changed.
 const HashKeySecret = "espalier-imports-hash-key"
 
 const hashKeyField = "key"
@@ -47,7 +47,7 @@ func (h *hashKey) get(ctx context.Context) (dataflow.Hasher, error) {
 	hasher, err := dataflow.NewHasher(key)
 	if err != nil {
 		return dataflow.Hasher{}, fmt.Errorf(
-			"%s %s/%s: key %q: %w; delete the Secret to have a new one made",
+			"%s %s/%s: key %q: %w; delete the Secret, and a new one is created",
 			kindSecret,
 			h.namespace,
 			HashKeySecret,
@@ -80,7 +80,7 @@ func (h *hashKey) load(ctx context.Context) ([]byte, error) {
 
 func (h *hashKey) create(ctx context.Context) error {
 	key := make([]byte, dataflow.MinHashKey)
-	// It never fails: the documentation of the package says so.
+	// Read never fails: the documentation of the package says so.
 	_, _ = rand.Read(key)
 	immutable := true
 	return h.cluster.Create(ctx, &corev1.Secret{

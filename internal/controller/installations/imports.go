@@ -18,18 +18,18 @@ import (
 	"espalier.dev/internal/tenancy"
 )
 
-// trust says where imports are read that no job has marked.
-type trust bool
+// readsFrom says where to read imports that no job has marked.
+type readsFrom bool
 
 const (
-	// fromCache is for those who notice by themselves that what the cache shows is old.
-	fromCache trust = false
-	// fromServer is for those who were asked to look: whoever asked may have written the imports just before.
-	fromServer trust = true
+	// fromCache is for installations that notice by themselves that the cache is outdated.
+	fromCache readsFrom = false
+	// fromServer is for installations that were asked to check: the requester may have written the imports just before.
+	fromServer readsFrom = true
 )
 
-// expectedScope is the scope of an installation with the jobs that its imports have to be of, and the versions of what its predecessors
-// export.
+// expectedScope returns the scope of an installation with the job that its imports must be of, and the versions of its predecessors'
+// exports.
 func (k *kind) expectedScope(
 	ctx context.Context,
 	inst *lsv1alpha1.Installation,
@@ -58,12 +58,12 @@ func (k *kind) expectedScope(
 	return scope, marks, nil
 }
 
-// importFacts reads what the imports of an installation mean.
+// importFacts reads the objects that the imports of an installation refer to.
 func (k *kind) importFacts(
 	ctx context.Context,
 	scope dataflow.Scope,
 	inst *lsv1alpha1.Installation,
-	imports trust,
+	imports readsFrom,
 ) (facts dataflow.Facts, err error) {
 	needs := dataflow.NeedsOf(scope, inst.Spec.Imports)
 	fresh := bool(imports) && scope.JobID == ""
@@ -103,26 +103,26 @@ func (k *kind) importFacts(
 	return facts, err
 }
 
-// sought is an object that an import means.
+// sought is an object that an import refers to.
 type sought struct {
 	scope dataflow.Scope
 	id    dataflow.ObjectID
-	// fresh says that what the cache shows is not good enough.
+	// fresh says that the cache is not good enough.
 	fresh bool
 }
 
-// asked is how far an installation trusts the cache when it begins. A job was asked for; in the continuous flow a change is noticed,
-// unless somebody has asked to look.
-func asked(inst *lsv1alpha1.Installation, run dataflow.Run) trust {
-	return trust(run.Flow != lsv1alpha1.FlowContinuous || inst.Annotations[lsv1alpha1.OperationAnnotation] != "")
+// asked says where an installation reads imports when it starts. A job was requested; in the continuous flow, the installation notices
+// changes, unless an operation requests a check.
+func asked(inst *lsv1alpha1.Installation, run dataflow.Run) readsFrom {
+	return readsFrom(run.Flow != lsv1alpha1.FlowContinuous || inst.Annotations[lsv1alpha1.OperationAnnotation] != "")
 }
 
-// contextObject reads an object that an import means. If it has to be of a certain job and the cache shows none or another one, the API
-// server is asked: the caches of different kinds are not in step.
+// contextObject reads an object that an import refers to. If it must be of a certain job and the cache shows none or another one,
+// contextObject asks the API server: the caches of different kinds are not in step.
 func (k *kind) contextObject(ctx context.Context, s sought, object client.Object) (bool, error) {
 	key := client.ObjectKey{Namespace: s.scope.Namespace, Name: s.id.Name}
 	err := k.cluster.Get(ctx, key, object)
-	if s.fresh || s.distrusts(object, err) {
+	if s.fresh || s.outdated(object, err) {
 		err = k.live.Get(ctx, key, object)
 	}
 	if apierrors.IsNotFound(err) {
@@ -137,8 +137,8 @@ func (k *kind) contextObject(ctx context.Context, s sought, object client.Object
 	return true, nil
 }
 
-// distrusts reports whether what the cache shows of an object cannot be the last word.
-func (s sought) distrusts(shown client.Object, err error) bool {
+// outdated reports whether the cache shows another version of an object than the expected one, or none.
+func (s sought) outdated(shown client.Object, err error) bool {
 	expected := cmp.Or(s.scope.JobID, s.scope.Exported[s.id])
 	switch {
 	case apierrors.IsNotFound(err):
@@ -150,8 +150,8 @@ func (s sought) distrusts(shown client.Object, err error) bool {
 	}
 }
 
-// addElements adds the targets of lists and maps that the parent imports. They are read from the API server: nothing
-// else tells an empty list from one that the cache does not show yet.
+// addElements adds the targets of lists and maps that the parent imports. It reads them from the API server: nothing else distinguishes an
+// empty list from one that the cache does not show yet.
 func (k *kind) addElements(ctx context.Context, scope dataflow.Scope, references []string, facts *dataflow.Facts) error {
 	for _, reference := range references {
 		var list lsv1alpha1.TargetList

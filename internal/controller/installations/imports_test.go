@@ -11,7 +11,7 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-// Whoever writes imports and then asks for a job gets one with these imports, also while the caches still show the old ones.
+// A job that is requested after its imports were written uses these imports, even while the caches still show the old ones.
 func TestJOB20_AJobSeesWhatWasWrittenBeforeItWasAskedFor(t *testing.T) {
 	w := idleWorld(t)
 	transport := faults.New(faults.Plan{})

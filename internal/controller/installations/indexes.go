@@ -15,7 +15,7 @@ import (
 	"espalier.dev/internal/installation"
 )
 
-// The indexes make every lookup independent of how many objects a namespace has.
+// The indexes make the cost of every lookup independent of the number of objects in a namespace.
 const (
 	// parentIndex finds nested installations by their parent.
 	parentIndex = "parent"
@@ -24,7 +24,7 @@ const (
 	// importsIndex and exportsIndex find installations by the objects that they import and export.
 	importsIndex = "imports"
 	exportsIndex = "exports"
-	// sourceIndex finds context objects by who wrote them, contextIndex by the scope that they are in.
+	// sourceIndex finds context objects by their writer, contextIndex by their scope.
 	sourceIndex  = "source"
 	contextIndex = "context"
 	// secretIndex finds Targets by the Secret that holds their content.
@@ -71,8 +71,8 @@ func parentOf(object client.Object) []string {
 	return nil
 }
 
-// recordedParent returns the installation whose status records an installation that names no parent: it is nested, and somebody has taken
-// away its label and its owner. For a root it returns nothing.
+// recordedParent returns the installation whose status records a nested installation that names no parent, because another client has
+// removed its label and its owner. For a root it returns nothing.
 func recordedParent(ctx context.Context, reader client.Reader, inst *lsv1alpha1.Installation) (string, error) {
 	if !installation.IsRoot(inst) {
 		return "", nil
@@ -86,7 +86,7 @@ func recordedParent(ctx context.Context, reader client.Reader, inst *lsv1alpha1.
 		client.UnsafeDisableDeepCopy,
 	)
 	if err != nil {
-		return "", fmt.Errorf("find out who has recorded installation %s: %w", inst.Name, err)
+		return "", fmt.Errorf("list the objects that have recorded installation %s: %w", inst.Name, err)
 	}
 	for i := range list.Items {
 		if list.Items[i].Name != inst.Name {

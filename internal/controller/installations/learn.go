@@ -15,8 +15,7 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// Learn implements loop.Learner. It reads what is costly once the next decision depends on it. That something cannot be read is a fact,
-// too.
+// Learn implements loop.Learner. It reads costly facts only once the next decision depends on them. A failure to read is a fact, too.
 func (k *kind) Learn(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed) installation.Observed {
 	run := runOf(inst)
 	o = k.learnTurn(ctx, inst, o)
@@ -37,7 +36,7 @@ func (k *kind) Learn(ctx context.Context, inst *lsv1alpha1.Installation, o insta
 	case installation.NeedRestored:
 		o.Plan, o.Exporting = k.restoration(ctx, inst, o, run)
 	case installation.NeedSuccessors:
-		// Those of the beginning of the pass do if they cannot be read again: a write to one that has changed since is refused.
+		// If they cannot be read again, those from the start of the pass suffice: the API server rejects a write to one that has changed since.
 		if successors, err := relatedBy(ctx, k.cluster, inst, importsIndex, installation.ExportsOf(inst)); err == nil {
 			o.Successors = installation.Siblings(successors)
 		}
@@ -46,7 +45,7 @@ func (k *kind) Learn(ctx context.Context, inst *lsv1alpha1.Installation, o insta
 	return o
 }
 
-// learnTurn finds out whether a job may begin, if that is what the next decision needs. A place that is free is taken then.
+// learnTurn finds out whether a job may start, if the next decision depends on that. It takes a free place immediately.
 func (k *kind) learnTurn(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed) installation.Observed {
 	if o.Limits.ConcurrentJobs == 0 || installation.Needs(o) != installation.NeedTurn {
 		return o
@@ -60,7 +59,7 @@ func (k *kind) learnTurn(ctx context.Context, inst *lsv1alpha1.Installation, o i
 	return o
 }
 
-// runOf is the present job of an installation, or its last update in the continuous flow.
+// runOf returns the current job of an installation, or its last update in the continuous flow.
 func runOf(inst *lsv1alpha1.Installation) dataflow.Run {
 	run := dataflow.Run{Version: inst.Status.JobID, Flow: inst.Spec.Flow}
 	if flow := installation.FlowOf(inst); run.Flow.OrDefault() != flow {
@@ -72,10 +71,10 @@ func runOf(inst *lsv1alpha1.Installation) dataflow.Run {
 	return run
 }
 
-// reading says how inputs are read.
+// reading says how to read inputs.
 type reading struct {
-	imports trust
-	// revision is that of the blueprint, if the present job or update has found one already.
+	imports readsFrom
+	// revision is that of the blueprint, if the current job or update has already found one.
 	revision string
 }
 
@@ -112,8 +111,8 @@ func (k *kind) readInputs(ctx context.Context, inst *lsv1alpha1.Installation, in
 	return err
 }
 
-// unchangedInputs are those that the job began with. The cache may show imports from before the job: the API server is asked only if they
-// differ.
+// unchangedInputs returns the inputs that the job started with. The cache may show imports from before the job: only if they differ is the
+// API server asked.
 func (k *kind) unchangedInputs(
 	ctx context.Context,
 	inst *lsv1alpha1.Installation,
@@ -129,8 +128,8 @@ func (k *kind) unchangedInputs(
 	return in
 }
 
-// plan makes a plan. If that generates values, what the cache shows of the states may be too old to know that there are some: then they
-// are read from the API server.
+// plan creates a plan. If it generates values, the cached states may be too old to show existing ones: then plan reads them from the API
+// server.
 func (k *kind) plan(ctx context.Context, in installation.Inputs) *installation.Plan {
 	plan := k.planOnce(ctx, &in)
 	if !plan.Generates {
@@ -148,7 +147,7 @@ func (k *kind) planOnce(ctx context.Context, in *installation.Inputs) (plan *ins
 	return plan
 }
 
-// exportPlan does the same for exports.
+// exportPlan is like plan, for exports.
 func (k *kind) exportPlan(ctx context.Context, inputs installation.Inputs) *installation.ExportPlan {
 	in := installation.ExportInputs{Inputs: inputs}
 	if in.Err == nil && installation.Exports(in.Installation) {
@@ -170,7 +169,7 @@ func (k *kind) exportPlanOnce(ctx context.Context, in *installation.ExportInputs
 	return plan
 }
 
-// restoration plans anew what the last job or update has written, if it can be made as that has made it.
+// restoration plans again what the last job or update has written, if the same result is still possible.
 func (k *kind) restoration(
 	ctx context.Context,
 	inst *lsv1alpha1.Installation,
@@ -191,10 +190,10 @@ func (k *kind) restoration(
 	return plan, exports
 }
 
-// loadStates reads what templates have left, and gives them what they can generate further values from: always the same for
-// a job, so that a pass that was cut off generates nothing else when it is repeated. Whoever deletes the state gets other
-// values from the next job.
-func (k *kind) loadStates(ctx context.Context, in *installation.Inputs, from trust) (err error) {
+// loadStates reads the states that templates have left, and provides the entropy for further generated values. It is the same for a whole
+// job, so that a repeated pass generates the same values as one that was cut off. If a user deletes the state, the next job generates
+// other values.
+func (k *kind) loadStates(ctx context.Context, in *installation.Inputs, from readsFrom) (err error) {
 	inst := in.Installation
 	names := in.Blueprint.StateSecrets(inst.Name)
 	if in.Stored, err = k.contents.reader(bool(from)).all(ctx, kindSecret, inst.Namespace, names); err != nil {

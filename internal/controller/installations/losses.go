@@ -18,8 +18,8 @@ import (
 	"espalier.dev/internal/installation"
 )
 
-// losses remembers which objects that installations have written somebody has deleted, until the installation has looked after it. It is
-// only a reason to look: an object that is there again is no loss. The zero value is ready.
+// losses records which objects written by installations another client has deleted, until the installation has handled that. It is only a
+// reason to check: an object that exists again is no loss. The zero value is ready.
 type losses struct {
 	mu sync.Mutex
 	of map[client.ObjectKey][]dataflow.ObjectID
@@ -42,25 +42,32 @@ func (l *losses) get(key client.ObjectKey) []dataflow.ObjectID {
 	return slices.Clone(l.of[key])
 }
 
-func (l *losses) forget(key client.ObjectKey) {
+// forget removes losses that the installation has handled. Others may have been noted meanwhile.
+func (l *losses) forget(key client.ObjectKey, handled []dataflow.ObjectID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.of, key)
+	left := slices.DeleteFunc(l.of[key], func(id dataflow.ObjectID) bool { return slices.Contains(handled, id) })
+	if len(left) == 0 {
+		delete(l.of, key)
+		return
+	}
+	l.of[key] = left
 }
 
-// isCurrent reports whether an object belongs to the last job or update of the installation that has written it. Others were left over,
-// and the installation itself has deleted them.
+// isCurrent reports whether an object belongs to the last job or update of the installation that has written it. Others were leftovers,
+// which the installation itself has deleted.
 func isCurrent(object client.Object, inst *lsv1alpha1.Installation) bool {
 	of := object.GetLabels()[lsv1alpha1.DataObjectJobIDLabel]
 	return of != "" && (of == inst.Status.JobID || of == installation.ExportMark(&inst.Status))
 }
 
-// confirmLost returns which of the noted losses the API server confirms, unless there is something more urgent: they stay noted then.
+// confirmLost returns which of the noted losses the API server confirms. If something else is more urgent, it returns none, and they stay
+// noted.
 func (k *kind) confirmLost(ctx context.Context, inst *lsv1alpha1.Installation) ([]dataflow.ObjectID, error) {
 	key := client.ObjectKeyFromObject(inst)
 	noted := k.losses.get(key)
 	if !inst.DeletionTimestamp.IsZero() {
-		k.losses.forget(key)
+		k.losses.forget(key, noted)
 		return nil, nil
 	}
 	if len(noted) == 0 || !installation.MayRestore(inst) {
@@ -77,7 +84,7 @@ func (k *kind) confirmLost(ctx context.Context, inst *lsv1alpha1.Installation) (
 		}
 	}
 	if len(lost) == 0 {
-		k.losses.forget(key)
+		k.losses.forget(key, noted)
 	}
 	return lost, nil
 }
@@ -90,16 +97,17 @@ func emptyOf(id dataflow.ObjectID) client.Object {
 	return &lsv1alpha1.DataObject{}
 }
 
-// restore writes again what somebody has deleted, if it can be made as the last job or update has made it. Otherwise it is told.
+// restore rewrites what another client has deleted, if the result of the last job or update is still possible. Otherwise it reports the
+// loss.
 func (k *kind) restore(ctx context.Context, inst *lsv1alpha1.Installation, e installation.Restore) error {
 	err := k.rewrite(ctx, inst, e)
 	if err != nil && failure.KindOf(err) != failure.Terminal {
 		return err
 	}
-	k.losses.forget(client.ObjectKeyFromObject(inst))
+	k.losses.forget(client.ObjectKeyFromObject(inst), e.Objects)
 	for _, id := range e.Objects {
 		switch {
-		case err == nil && !plans(e, id): // The installation itself has deleted it: it does not want it any more.
+		case err == nil && !plans(e, id): // The installation itself has deleted it, because it no longer wants it.
 		case err == nil:
 			k.recorder.Eventf(
 				inst,
@@ -107,14 +115,14 @@ func (k *kind) restore(ctx context.Context, inst *lsv1alpha1.Installation, e ins
 				corev1.EventTypeNormal,
 				"Restored",
 				"Restore",
-				"somebody has deleted %s %s; it is there again",
+				"%s %s was deleted and has been restored",
 				id.Kind,
 				id.Name,
 			)
 		default:
 			k.recorder.Eventf(inst, nil, corev1.EventTypeWarning, "NotRestored", "Restore",
-				"somebody has deleted %s %s, and spec, imports or what is below are not those of the last job any more: request a job of the root, "+
-					"which brings it back (espalier reconcile)", id.Kind, id.Name)
+				"%s %s was deleted, and spec, imports or objects below have changed since the last job: start a new job of the root to "+
+					"restore it (espalier reconcile)", id.Kind, id.Name)
 		}
 	}
 	return nil
@@ -148,7 +156,7 @@ func plans(e installation.Restore, id dataflow.ObjectID) bool {
 	return wanted(e.Plan.Context) || e.Exports != nil && wanted(e.Exports.Exports)
 }
 
-// among returns the writes of certain objects.
+// among returns those of the writes that concern certain objects.
 func among(all installation.ContextWrites, ids []dataflow.ObjectID) installation.ContextWrites {
 	return installation.ContextWrites{
 		DataObjects: slices.DeleteFunc(slices.Clone(all.DataObjects), func(w installation.DataObjectWrite) bool {

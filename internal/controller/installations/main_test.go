@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 // world is a namespace of an API server in which the controllers of the job flow run.
 type world struct {
 	*managed.World
-	// These are the server, the namespace and the client of the World, as the tests call them.
+	// These are the World's server, namespace and client, as the tests name them.
 	server    *testkit.APIServer
 	namespace string
 	cluster   client.Client
@@ -31,7 +31,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// idleWorld is a world in which nobody works yet. Each test has its own namespace, so they run side by side.
+// idleWorld is a world without running controllers. Each test has its own namespace, so they run in parallel.
 func idleWorld(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()

@@ -40,7 +40,7 @@ func (k *kind) Observe(ctx context.Context, inst *lsv1alpha1.Installation, now t
 	return k.observeJob(ctx, inst, now)
 }
 
-// observeDamage looks for what somebody has taken away and others know of. It is mended before anything else is looked at.
+// observeDamage looks for what another client has removed and other objects still record. It is repaired before anything else is observed.
 func (k *kind) observeDamage(
 	ctx context.Context,
 	inst *lsv1alpha1.Installation,
@@ -57,8 +57,7 @@ func (k *kind) observeDamage(
 	return o, o.Damaged(), err
 }
 
-// observeEnding reads what is below an installation whose namespace is being deleted. When nothing is seen any more, the API server is
-// asked.
+// observeEnding reads what is below an installation whose namespace is being deleted. If the cache shows nothing, it asks the API server.
 func (k *kind) observeEnding(ctx context.Context, inst *lsv1alpha1.Installation, now time.Time) (installation.Observed, error) {
 	s := installation.Snapshot{Installation: inst, Now: now, NamespaceEnds: true}
 	var err error
@@ -76,7 +75,7 @@ func (k *kind) observeJob(ctx context.Context, inst *lsv1alpha1.Installation, no
 	s := installation.Snapshot{Installation: inst, Now: now, NewJobID: uuid.NewString()}
 	o := installation.NewObserved(s)
 	if !o.Job.Running() && installation.Decide(o).Wait && !o.MayGiveUp() {
-		// Nothing begins, so nothing else matters.
+		// Nothing starts, so nothing else matters.
 		return o, nil
 	}
 	if o.Root && beforePrepare(o.Phase) {
@@ -94,7 +93,7 @@ func (k *kind) observeJob(ctx context.Context, inst *lsv1alpha1.Installation, no
 	return installation.NewObserved(s), nil
 }
 
-// observeSiblings reads the siblings that the present phase may wait for.
+// observeSiblings reads the siblings that the current phase may wait for.
 func (k *kind) observeSiblings(ctx context.Context, s *installation.Snapshot) (err error) {
 	inst := s.Installation
 	phase, deleting := inst.Status.Phase, !inst.DeletionTimestamp.IsZero()
@@ -144,8 +143,8 @@ func relatedBy(
 	return related, nil
 }
 
-// trouble finds out whether a root waits for itself, or exports what another one exports. Nested installations were
-// checked when their parent made them.
+// trouble finds out whether a root waits for itself, or exports what another one exports. Nested installations were checked when their
+// parent created them.
 func (k *kind) trouble(ctx context.Context, inst *lsv1alpha1.Installation, predecessors []*lsv1alpha1.Installation) (trouble, err error) {
 	if !installation.IsRoot(inst) {
 		return nil, nil
@@ -190,8 +189,8 @@ func (k *kind) observeChildren(ctx context.Context, s *installation.Snapshot) er
 	return k.confirmMissing(ctx, s)
 }
 
-// lookBelow reads what the cache shows below an installation. If that is nothing and the installation is being deleted, the API server is
-// asked, and has said all there is to know.
+// lookBelow reads what the cache shows below an installation. If that is nothing and the installation is being deleted, it asks the API
+// server, whose answer is final.
 func (k *kind) lookBelow(ctx context.Context, s *installation.Snapshot) (nothingLeft bool, err error) {
 	if s.Subinstallations, err = k.subinstallations(ctx, k.cluster, s.Installation); err != nil {
 		return false, err
@@ -223,8 +222,8 @@ func (k *kind) subinstallations(
 	return k.withEstranged(ctx, reader, inst, pointers(list.Items))
 }
 
-// withEstranged adds the nested installations that the status records and that name no parent any more. The cache tells which exist: it
-// has shown each of them before it has shown the status that records it.
+// withEstranged adds the nested installations that the status records and that no longer name a parent. The cache knows which exist: it
+// shows each of them before it shows the status that records it.
 func (k *kind) withEstranged(
 	ctx context.Context,
 	reader client.Reader,
@@ -263,24 +262,23 @@ func (k *kind) execution(ctx context.Context, reader client.Reader, inst *lsv1al
 	return &execution, nil
 }
 
-// belongsTo reports whether an object was made by an installation, rather than by another one of the same name before it,
-// or by a user.
+// belongsTo reports whether an object was created by an installation, rather than by an earlier one of the same name, or by a user.
 func belongsTo(object metav1.Object, inst *lsv1alpha1.Installation) bool {
 	return slices.ContainsFunc(object.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == inst.UID })
 }
 
-// lost reports whether an execution is the one that an installation has recorded, and somebody has taken its owner away.
+// lost reports whether an execution is the one that an installation has recorded, and another client has removed its owner.
 func lost(execution *lsv1alpha1.Execution, inst *lsv1alpha1.Installation) bool {
 	owned := slices.ContainsFunc(execution.OwnerReferences, func(owner metav1.OwnerReference) bool { return owner.Kind == installationKind })
 	return !owned && inst.Status.ExecutionReference != nil
 }
 
 //espalier:rights installations
-//	get,list installations: before a finalizer goes, the API server says whether anything is left below
-//	get executions: before a finalizer goes, the API server says whether the execution is gone
+//	get,list installations: before a finalizer is removed, to check live that nothing is left below
+//	get executions: before a finalizer is removed, to check live that the execution is gone
 
-// confirmNothingLeft asks the API server what is below an installation that is about to vanish: the cache may not show
-// yet what was created a moment ago.
+// confirmNothingLeft asks the API server what is below an installation that is about to vanish: the cache may not yet show what was
+// created a moment ago.
 func (k *kind) confirmNothingLeft(ctx context.Context, s *installation.Snapshot) (err error) {
 	if s.Subinstallations, err = k.subinstallations(ctx, k.live, s.Installation); err != nil {
 		return err
@@ -293,8 +291,7 @@ func (k *kind) confirmNothingLeft(ctx context.Context, s *installation.Snapshot)
 	return nil
 }
 
-// confirmMissing asks the API server for children that the cache does not show: they may have been created a moment ago,
-// or be gone.
+// confirmMissing asks the API server for children that the cache does not show: they may have been created a moment ago, or be gone.
 func (k *kind) confirmMissing(ctx context.Context, s *installation.Snapshot) error {
 	for _, name := range knownSubs(s.Installation) {
 		if isAmong(s.Subinstallations, name) {
@@ -324,7 +321,7 @@ func isAmong(subs []*lsv1alpha1.Installation, name string) bool {
 	return slices.ContainsFunc(subs, func(sub *lsv1alpha1.Installation) bool { return sub.Name == name })
 }
 
-// knownSubs are the names of nested installations in the status.
+// knownSubs returns the names of the nested installations in the status.
 func knownSubs(inst *lsv1alpha1.Installation) []string {
 	cache := inst.Status.SubInstCache
 	if cache == nil {

@@ -20,16 +20,42 @@ import (
 func (k *kind) observeContinuously(ctx context.Context, inst *lsv1alpha1.Installation, now time.Time) (installation.Observed, error) {
 	s := installation.Snapshot{Installation: inst, Now: now}
 	o := installation.NewObserved(s)
-	if o.Ignored && o.Phase.IsCompleted() || !o.Finalizer {
+	if !o.Finalizer {
 		return o, nil
 	}
-	steps := []func(context.Context, *installation.Snapshot) error{k.readSiblings, k.readChildren, k.readImports, k.readExported}
+	if o.Frozen() || o.HeldBack() {
+		if traces, err := k.hasTraces(ctx, s); err != nil || !traces {
+			return o, err
+		}
+	}
+	steps := []func(context.Context, *installation.Snapshot) error{
+		k.readSiblings, k.readChildren, k.readWritten, k.readImports, k.readExported,
+	}
 	for _, read := range steps {
 		if err := read(ctx, &s); err != nil {
 			return o, err
 		}
 	}
 	return installation.NewObserved(s), nil
+}
+
+// hasTraces reports whether an installation that a user wants to stay as it is may be in an update that its status does not record. The
+// cache shows that.
+func (k *kind) hasTraces(ctx context.Context, s installation.Snapshot) (bool, error) {
+	if _, err := k.lookBelow(ctx, &s); err != nil {
+		return false, err
+	}
+	err := k.readWritten(ctx, &s)
+	return installation.HasTraces(s), err
+}
+
+// readWritten reads what an installation has written for its children.
+func (k *kind) readWritten(ctx context.Context, s *installation.Snapshot) (err error) {
+	o := installation.NewObserved(*s)
+	if o.Ignored || o.Suspension.On {
+		s.Context, err = k.ownContext(ctx, s.Installation)
+	}
+	return err
 }
 
 func (k *kind) readSiblings(ctx context.Context, s *installation.Snapshot) (err error) {
@@ -45,7 +71,7 @@ func (k *kind) readSiblings(ctx context.Context, s *installation.Snapshot) (err 
 	return err
 }
 
-// readChildren reads what is below an installation. What the cache does not show is asked for at the API server.
+// readChildren reads what is below an installation. It asks the API server for what the cache does not show.
 func (k *kind) readChildren(ctx context.Context, s *installation.Snapshot) error {
 	if nothingLeft, err := k.lookBelow(ctx, s); err != nil || nothingLeft {
 		return err
@@ -53,7 +79,7 @@ func (k *kind) readChildren(ctx context.Context, s *installation.Snapshot) error
 	return k.confirmMissing(ctx, s)
 }
 
-// readImports finds out which versions the imports have now.
+// readImports finds out the current versions of the imports.
 func (k *kind) readImports(ctx context.Context, s *installation.Snapshot) error {
 	inst := s.Installation
 	run := runOf(inst)
@@ -87,8 +113,8 @@ func (k *kind) readImports(ctx context.Context, s *installation.Snapshot) error 
 	return nil
 }
 
-// readExported finds out whether what an installation has exported still exists. What the cache does not show is asked for at the
-// API server: it may have been written a moment ago.
+// readExported finds out whether the exports of an installation still exist. It asks the API server for what the cache does not show: it
+// may have been written a moment ago.
 func (k *kind) readExported(ctx context.Context, s *installation.Snapshot) error {
 	inst := s.Installation
 	if inst.Status.Phase != lsv1alpha1.PhaseSucceeded || !inst.DeletionTimestamp.IsZero() {

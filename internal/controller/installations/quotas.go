@@ -26,33 +26,33 @@ import (
 // Limits are the quotas of a namespace.
 type Limits = installation.Limits
 
-// quotas knows what namespaces may have, and sees to it that passes which run side by side do not exceed it together. What exists, and
-// which jobs have begun, the objects themselves tell. Here is remembered what passes of this process are about to write, from when that
-// was found to be within the quota until it can be seen. It is safe for concurrent use. A namespace without a quota has no books.
+// quotas knows the quotas of namespaces, and ensures that concurrent passes do not exceed them together. The objects themselves show what
+// exists and which jobs have started; quotas records what passes of this process are about to write, from the moment it was found to be
+// within the quota until it is visible. It is safe for concurrent use. A namespace without a quota has no book.
 type quotas struct {
 	cluster client.Reader
-	// defaults are the quotas of namespaces that name none.
+	// defaults are the quotas of namespaces that set none.
 	defaults Limits
-	// sizes are those of specs that were measured.
+	// sizes are those of measured specs.
 	sizes *lru.Cache[installation.Piece]
-	// freed tells that a namespace is to be looked at: a job does not use the place that it was about to take.
+	// freed signals that a namespace must be checked: a job does not use the place that it was about to take.
 	freed chan event.GenericEvent
 
 	mu    sync.Mutex
 	books map[string]*book
-	// idle are the namespaces that freed is about.
+	// idle are the namespaces that freed signals.
 	idle map[string]bool
 }
 
-// book is what is remembered of a namespace.
+// book records the pending jobs and objects of a namespace.
 type book struct {
 	mu sync.Mutex
-	// jobs are those that are about to begin, by the names of their installations. Objects are about to be written by an installation.
+	// jobs are those about to start, objects those about to be written, both by the name of their installation.
 	jobs    map[string]string
 	objects map[string][]installation.Piece
 }
 
-// maxSizes bounds how many sizes are remembered. One that is forgotten is measured again.
+// maxSizes limits how many sizes are cached. An evicted one is measured again.
 const maxSizes = 20_000
 
 func newQuotas(cluster client.Reader, defaults Limits) *quotas {
@@ -62,7 +62,7 @@ func newQuotas(cluster client.Reader, defaults Limits) *quotas {
 	}
 }
 
-// bookOf returns the book of a namespace, and opens it if there has been none.
+// bookOf returns the book of a namespace, and opens it if necessary.
 func (q *quotas) bookOf(namespace string) *book {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -72,14 +72,14 @@ func (q *quotas) bookOf(namespace string) *book {
 	return q.books[namespace]
 }
 
-// opened returns the book of a namespace, nil if there is none.
+// opened returns the book of a namespace, or nil if there is none.
 func (q *quotas) opened(namespace string) *book {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.books[namespace]
 }
 
-// limits returns the quotas of a namespace, and what is wrong with its annotations. The cache has namespaces anyway.
+// limits returns the quotas of a namespace, and what is wrong with its annotations. Namespaces are cached anyway.
 func (q *quotas) limits(ctx context.Context, name string) (Limits, []string, error) {
 	namespace := &metav1.PartialObjectMetadata{}
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
@@ -90,7 +90,7 @@ func (q *quotas) limits(ctx context.Context, name string) (Limits, []string, err
 	return limits, problems, nil
 }
 
-// take finds out whether the job of an installation may begin. If so, the place is its own.
+// take finds out whether the job of an installation may start. If so, it reserves the place.
 func (q *quotas) take(ctx context.Context, inst *lsv1alpha1.Installation, limit int64) (*installation.Turn, error) {
 	job, running := installation.RootJobOf(inst)
 	if !running {
@@ -110,7 +110,7 @@ func (q *quotas) take(ctx context.Context, inst *lsv1alpha1.Installation, limit 
 	return &turn, nil
 }
 
-// jobs returns all jobs of a namespace that have not ended, with the lock of its book held. Those that are about to begin have begun.
+// jobs returns all unfinished jobs of a namespace. The caller holds the lock of its book. Jobs that are about to start count as started.
 func (q *quotas) jobs(ctx context.Context, namespace string, b *book) ([]installation.RootJob, error) {
 	var list lsv1alpha1.InstallationList
 	options := []client.ListOption{client.InNamespace(namespace), client.MatchingFields{jobIndex: jobUnderWay}, client.UnsafeDisableDeepCopy}
@@ -138,7 +138,7 @@ func (q *quotas) jobs(ctx context.Context, namespace string, b *book) ([]install
 	return slices.Collect(maps.Values(jobs)), nil
 }
 
-// stillTaken reports whether a place is taken by a job whose status does not show yet that it has begun.
+// stillTaken reports whether a place is taken by a job whose status does not yet show that it has started.
 func (q *quotas) stillTaken(ctx context.Context, key client.ObjectKey, id string) (bool, error) {
 	var inst lsv1alpha1.Installation
 	err := q.cluster.Get(ctx, key, &inst)
@@ -151,13 +151,13 @@ func (q *quotas) stillTaken(ctx context.Context, key client.ObjectKey, id string
 	return !shows(&inst, id), nil
 }
 
-// shows reports whether the status of an installation tells that a job has begun, or has ended.
+// shows reports whether the status of an installation shows that a job has started or finished.
 func shows(inst *lsv1alpha1.Installation, id string) bool {
 	job, running := installation.RootJobOf(inst)
 	return inst.Status.JobID == id && (!running || job.Stage == installation.JobBegun)
 }
 
-// observed strikes out what can be seen now: an installation is looked at again, and only by one pass at a time.
+// observed strikes out what is visible now: it runs when an installation is reconciled again, by one pass at a time.
 func (q *quotas) observed(inst *lsv1alpha1.Installation) {
 	b := q.opened(inst.Namespace)
 	if b == nil {
@@ -171,7 +171,7 @@ func (q *quotas) observed(inst *lsv1alpha1.Installation) {
 	}
 }
 
-// settled strikes out what has not come about: the pass waits or has failed before the job has begun.
+// settled strikes out what did not happen: the pass waits, or has failed before the job has started.
 func (q *quotas) settled(inst *lsv1alpha1.Installation) {
 	b := q.opened(inst.Namespace)
 	if b == nil {
@@ -199,18 +199,18 @@ func (q *quotas) forget(key client.ObjectKey) {
 	}
 }
 
-// free has a namespace looked at.
+// free requests a check of a namespace.
 func (q *quotas) free(namespace string) {
 	q.mu.Lock()
 	q.idle[namespace] = true
 	q.mu.Unlock()
 	select {
 	case q.freed <- event.GenericEvent{Object: &lsv1alpha1.Installation{}}:
-	default: // Somebody is about to look.
+	default: // A check is already pending.
 	}
 }
 
-// toLookAt returns the namespaces that freed is about, each once.
+// toLookAt returns the namespaces that freed signals, each once, and clears them.
 func (q *quotas) toLookAt() []string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -219,8 +219,7 @@ func (q *quotas) toLookAt() []string {
 	return namespaces
 }
 
-// within refuses a plan that the namespace has no room for. Else the room is its own. What is wrong with the quotas is told with the
-// plan.
+// within rejects a plan that the namespace has no room for; otherwise, it reserves the room. It adds problems with the quotas to the plan.
 func (q *quotas) within(ctx context.Context, inst *lsv1alpha1.Installation, plan *installation.Plan) *installation.Plan {
 	if plan.Err != nil {
 		return plan
@@ -259,7 +258,7 @@ func (q *quotas) reserve(ctx context.Context, inst *lsv1alpha1.Installation, lim
 	return nil
 }
 
-// count reads what a namespace has.
+// count counts what a namespace contains.
 func (q *quotas) count(ctx context.Context, inst *lsv1alpha1.Installation, stock *installation.Stock) error {
 	var all lsv1alpha1.InstallationList
 	if err := q.cluster.List(ctx, &all, client.InNamespace(inst.Namespace), client.UnsafeDisableDeepCopy); err != nil {
@@ -287,8 +286,8 @@ func (q *quotas) count(ctx context.Context, inst *lsv1alpha1.Installation, stock
 	return nil
 }
 
-// measured measures an object once for each generation of its spec. What makes a nested installation of a root changes no generation, and
-// is mended at once.
+// measured measures an object once per generation of its spec. Removing the label that makes an installation nested changes no generation,
+// and is repaired at once.
 func (q *quotas) measured(object client.Object, measure func() installation.Piece) installation.Piece {
 	key := lru.KeyOf([]byte(object.GetUID()), []byte(strconv.FormatInt(object.GetGeneration(), 10)))
 	piece, err := q.sizes.Get(key, func() (installation.Piece, int, error) { return measure(), 0, nil })

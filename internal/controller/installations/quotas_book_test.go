@@ -11,8 +11,8 @@ import (
 	"espalier.dev/internal/installation"
 )
 
-// A place is kept until the status shows that the job has begun, and is free at once if it does not begin: those that have found it taken
-// get no other event.
+// A place is kept until the status shows that the job has started, and is free at once if it does not start: those that found it taken get
+// no other event.
 func TestAPlaceThatIsNotUsedIsFreeAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		phase       lsv1alpha1.Phase
@@ -45,7 +45,7 @@ func TestAPlaceThatIsNotUsedIsFreeAtOnce(t *testing.T) {
 	}
 }
 
-// Who is told twice before looking looks once, and nobody waits for somebody to look.
+// Two signals before a check lead to one check, and sending a signal does not block.
 func TestSomebodyLooksAtAllNamespacesThatAreFree(t *testing.T) {
 	q := newQuotas(nil, Limits{})
 	for _, namespace := range []string{"b", "a", "b"} {

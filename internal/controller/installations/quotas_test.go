@@ -22,7 +22,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// limitedWorld is a world in which namespaces have quotas.
+// limitedWorld is a world whose namespaces have quotas.
 func limitedWorld(t *testing.T, quotas manager.QuotaOptions) *world {
 	w := idleWorld(t)
 	if quotas.RenderedBytes == "" {
@@ -39,7 +39,7 @@ func (w *world) quota(name, value string) {
 	w.Annotate(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}, installation.QuotaAnnotations+name, value)
 }
 
-// works waits until a job has begun to install.
+// works waits until a job has started to install.
 func (w *world) works(name string) *lsv1alpha1.Installation {
 	w.Helper()
 	return w.eventually(name, "at work", func(i *lsv1alpha1.Installation) bool {
@@ -47,8 +47,8 @@ func (w *world) works(name string) *lsv1alpha1.Installation {
 	})
 }
 
-// queued waits until a job waits for others, and returns what its status says. It has waited for hours, so that no safety net has it looked
-// at while the test runs.
+// queued waits until a job waits for others, and returns what its status says. The job has waited for hours, so that no periodic check
+// reconciles it while the test runs.
 func (w *world) queued(name string) string {
 	w.Helper()
 	inst := w.eventually(name, "waiting for other jobs", func(i *lsv1alpha1.Installation) bool {
@@ -60,7 +60,7 @@ func (w *world) queued(name string) string {
 	return readiness(inst).Message
 }
 
-// readiness is what an installation says of itself.
+// readiness returns the Ready condition of an installation.
 func readiness(inst *lsv1alpha1.Installation) lsv1alpha1.Condition {
 	for _, c := range inst.Status.Conditions {
 		if c.Type == lsv1alpha1.ConditionReady {
@@ -79,7 +79,7 @@ func (w *world) interrupt(name string) {
 	w.annotate(name, lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationInterrupt))
 }
 
-// atOnce returns how many jobs were at work at the same time, at most, according to what was stored.
+// atOnce returns the highest number of jobs in progress at the same time, according to the stored states.
 func atOnce(t *testing.T, history testkit.History) int {
 	t.Helper()
 	begun, most := map[string]bool{}, 0
@@ -98,8 +98,8 @@ func atOnce(t *testing.T, history testkit.History) int {
 	return most
 }
 
-// Many jobs are requested at once, and the process is replaced by another one while they wait. Never do more of them work than may, all
-// come to their end, and none of them is told of every step of the others.
+// Many jobs are requested at once, and another process replaces the first one while they wait. Never do more run than the quota permits,
+// all finish, and none is notified of every step of the others.
 func TestOfManyJobsOnlySoManyWorkAtOnce(t *testing.T) {
 	w := idleWorld(t)
 	w.Options.Quotas.ConcurrentJobs = 2
@@ -114,7 +114,7 @@ func TestOfManyJobsOnlySoManyWorkAtOnce(t *testing.T) {
 	patience := testkit.Within(5 * time.Minute)
 	testkit.EventuallyFinished(t, w.server, w.named(names[2]), lsv1alpha1.PhaseSucceeded, patience)
 	stop()
-	recorder.Quiet(t, time.Second) // What was under way when the process ended has arrived.
+	recorder.Quiet(t, time.Second) // Whatever was in progress when the process ended has arrived.
 	w.Manage()
 	for _, name := range names {
 		testkit.EventuallyFinished(t, w.server, w.named(name), lsv1alpha1.PhaseSucceeded, patience)
@@ -147,7 +147,7 @@ func TestJobsThatWaitBeginInTheOrderOfTheirRequests(t *testing.T) {
 	for i, name := range []string{"a", "b", "c"} {
 		w.create(w.installation(name, empty).Reconcile().Build())
 		messages[name] = w.queued(name)
-		// The API server keeps seconds: the last one was requested an hour before the first one.
+		// The API server stores whole seconds: the last job was requested an hour before the first one.
 		at := time.Now().Add(-time.Duration(i) * time.Hour).UTC().Format(time.RFC3339)
 		w.SetStatus(w.named(name), map[string]any{"transitionTimes": map[string]any{"triggerTime": at}})
 	}
@@ -173,7 +173,7 @@ func TestJobsThatWaitBeginInTheOrderOfTheirRequests(t *testing.T) {
 	}
 }
 
-// Whoever deletes or interrupts does not wait for a place, and takes none.
+// A deletion or an interrupt does not wait for a place, and takes none.
 func TestAQuotaHoldsUpNoDeletionAndNoInterrupt(t *testing.T) {
 	w := limitedWorld(t, manager.QuotaOptions{ConcurrentJobs: 1})
 	w.create(w.installation("old", header+deploy(item("one"))).Reconcile().Build())
@@ -200,7 +200,7 @@ func TestAQuotaHoldsUpNoDeletionAndNoInterrupt(t *testing.T) {
 	w.finished("interrupted", lsv1alpha1.PhaseSucceeded)
 }
 
-// A job that waits for something else than a place leaves it to others, those included that it waits for.
+// A job that waits for something other than a place leaves it to others, including those that it waits for.
 func TestAJobThatLacksSomethingTakesNoPlace(t *testing.T) {
 	w := limitedWorld(t, manager.QuotaOptions{ConcurrentJobs: 1})
 	w.create(w.installation("lacking", header+imports("word")).ImportData("word", "missing").Reconcile().Build())
@@ -216,7 +216,7 @@ func TestAJobThatLacksSomethingTakesNoPlace(t *testing.T) {
 	w.finished("producer", lsv1alpha1.PhaseSucceeded)
 	w.finished("consumer", lsv1alpha1.PhaseSucceeded)
 
-	// It has its turn, finds that it still lacks something, and the next one follows.
+	// It gets its turn, finds that something is still missing, and the next one follows.
 	w.create(w.installation("busy", header+deploy(item("one", endless))).Reconcile().Build())
 	w.works("busy")
 	w.interrupt("lacking")
@@ -252,10 +252,10 @@ func TestAQuotaOfANamespaceCanBeChangedWhileJobsWait(t *testing.T) {
 		w.finished(name, lsv1alpha1.PhaseFailed)
 	}
 
-	// With a typo, the flag counts again, and the next job tells of it.
+	// With a typo, the flag applies again, and the next job reports that.
 	w.quota("concurrent-jobs", "3O")
 	w.create(w.installation("e", empty).Build())
-	typo := fmt.Sprintf(`quota.espalier.dev/concurrent-jobs of namespace %s is "3O" and has no effect, so the quota is 1`, w.namespace)
+	typo := fmt.Sprintf(`quota.espalier.dev/concurrent-jobs of namespace %s has the invalid value "3O", so the quota is 1`, w.namespace)
 	w.insist("e", func(i *lsv1alpha1.Installation) bool {
 		return slices.ContainsFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool {
 			return c.Type == lsv1alpha1.ConditionBlueprintWarnings && strings.Contains(c.Message, typo)
@@ -269,7 +269,7 @@ func TestAQuotaOfANamespaceCanBeChangedWhileJobsWait(t *testing.T) {
 	w.works("b")
 }
 
-// insist starts jobs of an installation until one of them ends as it shall: the controllers may not have seen the newest quotas yet.
+// insist starts jobs of an installation until one ends as expected: the controllers may not have seen the newest quotas yet.
 func (w *world) insist(name string, ends func(*lsv1alpha1.Installation) bool) {
 	w.Helper()
 	for range 100 {
@@ -286,7 +286,7 @@ func (w *world) insist(name string, ends func(*lsv1alpha1.Installation) bool) {
 	w.Fatalf("installation %s never ends as it shall", name)
 }
 
-// succeeds and says are how a job ends.
+// succeeds and says describe how a job ends.
 func succeeds(inst *lsv1alpha1.Installation) bool {
 	return inst.Status.Phase == lsv1alpha1.PhaseSucceeded
 }
@@ -298,7 +298,7 @@ func says(words string) func(*lsv1alpha1.Installation) bool {
 	}
 }
 
-// refused waits until a job has failed because of a quota, and returns what it says.
+// refused waits until a job has failed because of a quota, and returns its message.
 func (w *world) refused(name string) string {
 	w.Helper()
 	failed := w.finished(name, lsv1alpha1.PhaseFailed)
@@ -340,14 +340,14 @@ func TestAJobThatNeedsMoreThanTheNamespaceMayHaveFailsBeforeItCreatesAnything(t 
 	}
 
 	w.quota("deploy-items", "4 items")
-	w.insist("b", says(`is "4 items" and has no effect, so the quota is 3`))
+	w.insist("b", says(`has the invalid value "4 items", so the quota is 3`))
 	w.quota("deploy-items", "4")
 	w.quota("installations", "2")
 	w.insist("b", says("at most 2 installations: it has 2, and this installation needs 1 more"))
 	w.quota("installations", "3")
 	w.insist("b", succeeds)
 
-	// Nothing is taken away from those that are there. A new one is told that it is one too many.
+	// Existing installations keep their places. A new one is rejected as one too many.
 	w.quota("installations", "1")
 	w.quota("deploy-items", "1")
 	// Ages are whole seconds, and names decide among equals: this one comes after the nested installation of b.
@@ -365,7 +365,7 @@ func TestAJobThatNeedsMoreThanTheNamespaceMayHaveFailsBeforeItCreatesAnything(t 
 	w.insist("d", says("at most 100 bytes of rendered deploy items and nested installations"))
 }
 
-// What several installations of a namespace plan at the same time counts together.
+// The concurrent plans of several installations in a namespace count together.
 func TestPlansThatAreMadeAtOnceDoNotExceedAQuotaTogether(t *testing.T) {
 	w := limitedWorld(t, manager.QuotaOptions{DeployItems: 5})
 	var names []string
@@ -388,7 +388,7 @@ func TestPlansThatAreMadeAtOnceDoNotExceedAQuotaTogether(t *testing.T) {
 	}
 }
 
-// The server has no controller that counts objects for a ResourceQuota, so the test says how many there are.
+// The server has no controller that counts objects for a ResourceQuota, so the test sets the count.
 func TestAJobWaitsForRoomInAResourceQuota(t *testing.T) {
 	for kind, await := range map[string]func(w *world, waits func(*lsv1alpha1.RunStatus) bool) client.Object{
 		"executions": func(w *world, waits func(*lsv1alpha1.RunStatus) bool) client.Object {
@@ -410,17 +410,17 @@ func TestAJobWaitsForRoomInAResourceQuota(t *testing.T) {
 			waiting := await(w, func(status *lsv1alpha1.RunStatus) bool {
 				return status.LastError == nil && slices.ContainsFunc(status.Conditions, func(c lsv1alpha1.Condition) bool {
 					return c.Reason == lsv1alpha1.ReasonWaitingForQuota &&
-						strings.Contains(c.Message, "waiting for room in ResourceQuota few, which permits "+string(counted)+"=3")
+						strings.Contains(c.Message, "waiting for room in ResourceQuota few (limit "+string(counted)+"=3")
 				})
 			})
 			w.permit(quota, counted, "4")
-			w.Annotate(waiting, "example.com/look", "again") // It would look by itself, after a minute.
+			w.Annotate(waiting, "example.com/look", "again") // It would check by itself after a minute.
 			w.finished("app", lsv1alpha1.PhaseSucceeded)
 		})
 	}
 }
 
-// permit has a ResourceQuota permit a number of objects, of which there are three.
+// permit makes a ResourceQuota permit a number of objects, of which three exist.
 func (w *world) permit(quota *corev1.ResourceQuota, counted corev1.ResourceName, number string) {
 	w.Helper()
 	quota.Spec.Hard = corev1.ResourceList{counted: resource.MustParse(number)}

@@ -22,7 +22,7 @@ import (
 	"espalier.dev/internal/loop"
 )
 
-// jobIndex finds the root installations of a namespace whose job has not ended.
+// jobIndex finds the root installations of a namespace whose job is unfinished.
 const (
 	jobIndex    = "job"
 	jobUnderWay = "under way"
@@ -35,8 +35,8 @@ func jobsUnderWay(object client.Object) []string {
 	return nil
 }
 
-// watch has the jobs looked at that may begin: when another one has ended or has let them pass, when one begins to wait, and when the
-// quotas of a namespace change. Of all that wait, only those are looked at whose turn it is.
+// watch enqueues the jobs that may start: when another one has ended or has let them pass, when one starts to wait, and when the quotas of
+// a namespace change. Of all that wait, it enqueues only those whose turn it is.
 func (q *quotas) watch(b *builder.Builder) *builder.Builder {
 	return b.
 		Watches(&lsv1alpha1.Installation{}, loop.Urgent(q.nextAfter), builder.WithPredicates(q.moves())).
@@ -44,7 +44,7 @@ func (q *quotas) watch(b *builder.Builder) *builder.Builder {
 		WatchesRawSource(source.Channel(q.freed, loop.Urgent(q.nextOfFreed)))
 }
 
-// moves lets an event through if a job has come to another stage.
+// moves passes an event if a job has reached another stage.
 func (q *quotas) moves() predicate.Predicate {
 	stage := func(object client.Object) installation.RootJob {
 		job, _ := installation.RootJobOf(object.(*lsv1alpha1.Installation))
@@ -61,7 +61,7 @@ func (q *quotas) moves() predicate.Predicate {
 	}
 }
 
-// quotasChange lets a Namespace through if its quotas are other ones.
+// quotasChange passes a Namespace if its quotas have changed.
 func quotasChange() predicate.Predicate {
 	of := func(object client.Object) map[string]string {
 		own := maps.Clone(object.GetAnnotations())
@@ -93,8 +93,7 @@ func (q *quotas) nextOfFreed(ctx context.Context, _ client.Object) []reconcile.R
 	return requests
 }
 
-// next returns the jobs of a namespace that may begin, of those that wait for others. Without a quota there are none, unless one has just
-// been lifted.
+// next returns the waiting jobs of a namespace that may start. Without a quota there are none, unless one has just been lifted.
 func (q *quotas) next(ctx context.Context, namespace string, lifted bool) []reconcile.Request {
 	limits, _, err := q.limits(ctx, namespace)
 	if err == nil && limits.ConcurrentJobs == 0 && !lifted {
@@ -108,7 +107,7 @@ func (q *quotas) next(ctx context.Context, namespace string, lifted bool) []reco
 		b.mu.Unlock()
 	}
 	if err != nil {
-		log.FromContext(ctx).Error(err, "Cannot find the jobs that may begin", "namespace", namespace)
+		log.FromContext(ctx).Error(err, "Cannot list the jobs that may start", "namespace", namespace)
 		return nil
 	}
 	var requests []reconcile.Request

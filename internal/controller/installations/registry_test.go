@@ -29,7 +29,7 @@ import (
 
 const registryPassword = "the-w0rd-of-the-registry"
 
-// stocked is a registry with a password and a private authority, and the Context of the world leads to it.
+// stocked is a registry with a password and a private certificate authority; the Context of the world refers to it.
 func (w *world) stocked() (*registry.Registry, oci.Store) {
 	w.Helper()
 	server := registry.Start(w.T, registry.Options{TLS: true, Username: "robot", Password: registryPassword})
@@ -127,7 +127,7 @@ func TestJOB20_BlueprintsComeFromAPrivateRegistry(t *testing.T) {
 	}
 }
 
-// A version that is pushed again, as authors do while they work on it, counts from the next job on.
+// A version that is pushed again, as authors do during development, takes effect from the next job on.
 func TestAComponentIsPushedAgain(t *testing.T) {
 	w := newWorld(t)
 	_, store := w.stocked()
@@ -149,8 +149,8 @@ func TestAComponentIsPushedAgain(t *testing.T) {
 	}
 }
 
-// Who names a component and gets another one is told so in a condition, until both are the same.
-func TestOverwrittenComponentsAreTold(t *testing.T) {
+// An installation that gets another component than the one it names reports that in a condition, until both are the same.
+func TestOverwrittenComponentsAreReported(t *testing.T) {
 	w := newWorld(t)
 	server := registry.Start(t, registry.Options{})
 	shop(t, "2.0.0").Push(t, components.Store(t, server, oci.Credential{}))
@@ -169,9 +169,9 @@ func TestOverwrittenComponentsAreTold(t *testing.T) {
 	w.create(steady.Continuous().Build())
 	second := w.eventually("steady", "installed", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseSucceeded })
 	for _, inst := range []*lsv1alpha1.Installation{first, second} {
-		if got := condition(inst, lsv1alpha1.ConditionComponentReferenceOverwrite); got.Status != lsv1alpha1.ConditionTrue ||
-			got.Reason != "FoundOverwrite" || got.Message != "version: 1.0.0 -> 2.0.0" {
-			t.Errorf("%s: the condition is %+v", inst.Name, got)
+		want := "True FoundOverwrite: version: 1.0.0 -> 2.0.0"
+		if diff := cmp.Diff(want, saying(inst, lsv1alpha1.ConditionComponentReferenceOverwrite)); diff != "" {
+			t.Errorf("%s: the condition (-want +got):\n%s", inst.Name, diff)
 		}
 	}
 	w.change("app", func(spec *lsv1alpha1.InstallationSpec) { spec.ComponentDescriptor.Reference.Version = "2.0.0" })
@@ -181,7 +181,7 @@ func TestOverwrittenComponentsAreTold(t *testing.T) {
 	})
 }
 
-// What a registry does not give is awaited, and says why, without credentials.
+// A blueprint that the registry rejects is awaited, and the status says why, without credentials.
 func TestJOB30_ARegistryThatRefusesIsAwaited(t *testing.T) {
 	w := newWorld(t)
 	_, store := w.stocked()
@@ -205,7 +205,7 @@ func TestJOB30_ARegistryThatRefusesIsAwaited(t *testing.T) {
 	w.finished("app", lsv1alpha1.PhaseSucceeded)
 }
 
-// A component must be signed by whom the Context trusts, if the installation asks for it.
+// If the installation requires it, a component must be signed by a signer that the Context trusts.
 func TestJOB20_ASignatureIsChecked(t *testing.T) {
 	w := newWorld(t)
 	server := registry.Start(t, registry.Options{})
@@ -232,8 +232,8 @@ func TestJOB20_ASignatureIsChecked(t *testing.T) {
 	w.create(keys, shelf)
 	for version, want := range map[string]string{
 		"1.0.0": "",
-		"2.0.0": "was not made with the key that is trusted",
-		"3.0.0": "is not signed at all",
+		"2.0.0": "was not made with the trusted key",
+		"3.0.0": "is not signed",
 	} {
 		name := "app-" + version[:1]
 		inst := testkit.Installation(w.namespace, name).BlueprintRef("blueprint").Component("example.com/signed", version).
@@ -254,7 +254,7 @@ func TestJOB20_ASignatureIsChecked(t *testing.T) {
 	}
 }
 
-// Whoever writes a Context cannot use the Secrets of others by it.
+// The author of a Context cannot use the Secrets of others through it.
 func TestJOB20_KeysOfOtherNamespacesAreRefused(t *testing.T) {
 	w := newWorld(t)
 	server := registry.Start(t, registry.Options{})
@@ -273,9 +273,9 @@ func TestJOB20_KeysOfOtherNamespacesAreRefused(t *testing.T) {
 	w.complains("app", "publicKeySecretReference: the Secret is in namespace kube-system, but only those of namespace "+w.namespace+" may be used")
 }
 
-// Who runs the controllers can say that nothing is installed whose signature was not checked, or that none is checked.
+// An operator can require that nothing is installed without a signature check, or disable all checks.
 func TestWhoseSignaturesAreChecked(t *testing.T) {
-	const missing, unsigned = "spec.verification is missing", "the blueprint is no resource of the component, so nobody has signed it"
+	const missing, unsigned = "spec.verification is missing", "the blueprint is not a resource of the component, so it is not signed"
 	for policy, cases := range map[catalog.VerificationPolicy][]signedCase{
 		catalog.VerifyAlways: {
 			{name: "asks", asks: true, signed: true},
@@ -286,10 +286,10 @@ func TestWhoseSignaturesAreChecked(t *testing.T) {
 		},
 		catalog.VerifyIfAsked: {
 			{name: "does-not-ask"},
-			{name: "asks-in-vain", asks: true, refused: "is not signed at all"},
+			{name: "asks-in-vain", asks: true, refused: "is not signed"},
 			{name: "nests", asks: true, signed: true, nests: true},
 			{name: "has-its-own", asks: true, signed: true, own: true, refused: unsigned},
-			{name: "has-no-component", asks: true, inline: true, refused: "names no component whose signature could be checked"},
+			{name: "has-no-component", asks: true, inline: true, refused: "has no component whose signature could be checked"},
 		},
 		catalog.VerifyNever: {{name: "asks-in-vain", asks: true}},
 	} {
@@ -309,16 +309,16 @@ func TestWhoseSignaturesAreChecked(t *testing.T) {
 	}
 }
 
-// signedCase is an installation that asks for a check or not, of a component that is signed or not, or without one.
+// signedCase is an installation with or without a signature check, of a component with or without a signature, or of no component.
 type signedCase struct {
 	name                 string
 	asks, signed, inline bool
-	// own says that the blueprint is inline beside the component, nests that the one of the component has nested ones.
+	// own says that the blueprint is inline next to the component; nests says that the component's blueprint has nested installations.
 	own, nests bool
 	refused    string
 }
 
-// files are a blueprint with an inline one in it, in which there is one of the component again.
+// files returns a blueprint that nests an inline one, which in turn nests one of the component.
 func (c signedCase) files() map[string]string {
 	if !c.nests {
 		return map[string]string{"blueprint.yaml": header}
@@ -361,7 +361,7 @@ func (c signedCase) objects(t *testing.T, w *world) []client.Object {
 		inst = w.installation(c.name, header).Reconcile().Build()
 	}
 	if c.own {
-		// Who writes installations can write this as well, and it does not help.
+		// Users who can write installations can write this as well, and it does not help them.
 		inst.Spec.Blueprint = w.installation(c.name, header).Build().Spec.Blueprint
 		inst.Annotations = map[string]string{
 			lsv1alpha1.OperationAnnotation: string(lsv1alpha1.OperationReconcile), installation.SealAnnotation: strings.Repeat("0", 64),
@@ -382,7 +382,7 @@ func newKey(t *testing.T) *rsa.PrivateKey {
 	return key
 }
 
-// A blueprint may be an artifact of its own. The job ends with what its tag meant when the job began.
+// A blueprint may be a separate artifact. The job finishes with what its tag meant when the job started.
 func TestABlueprintIsAnArtifact(t *testing.T) {
 	w := newWorld(t)
 	server := registry.Start(t, registry.Options{})

@@ -16,7 +16,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// What the command line shows and what the controller writes come from one plan: from the same facts the same objects.
+// The command line and the controller use the same plan: the same facts lead to the same objects.
 func TestRenderShowsWhatTheControllerWrites(t *testing.T) {
 	w := newWorld(t)
 	nested := header + imports("word") + deploy(item("inner", "word: {{ .imports.word }}"))

@@ -18,7 +18,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// readyOf returns what the Ready condition of a recorded state says.
+// readyOf returns the status and reason of the Ready condition of a recorded state.
 func readyOf(object *unstructured.Unstructured) (status, reason string) {
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	for _, each := range conditions {
@@ -34,7 +34,7 @@ func isAsked(object *unstructured.Unstructured) bool {
 	return object.GetAnnotations()[lsv1alpha1.OperationAnnotation] != ""
 }
 
-// Who annotates, sees the annotation go and then waits for Ready waits for what he has asked for.
+// A user who sets the annotation, sees it removed and then waits for Ready gets the result of the requested job.
 func TestJOB11_AfterARequestIsGoneReadySpeaksOfItsJob(t *testing.T) {
 	for name, end := range map[string]struct {
 		blueprint string
@@ -76,7 +76,7 @@ func TestJOB11_AfterARequestIsGoneReadySpeaksOfItsJob(t *testing.T) {
 	}
 }
 
-// In the continuous flow the annotation goes when the status tells of what it has led to.
+// In the continuous flow, the annotation is removed when the status shows the result of the request.
 func TestCON13_AfterAForcedUpdateIsAnsweredReadySpeaksOfIt(t *testing.T) {
 	w := newWorld(t)
 	recorder := testkit.Record(t, w.server, w.namespace, testkit.Kinds(&lsv1alpha1.Installation{}))
@@ -96,13 +96,13 @@ func TestCON13_AfterAForcedUpdateIsAnsweredReadySpeaksOfIt(t *testing.T) {
 		if ready, reason := readyOf(r.Object); ready == "True" {
 			t.Errorf("the annotation is gone, and Ready is still that of before: %s", reason)
 		}
-		return // what comes later is the end of what was asked for
+		return // what comes later is the end of the requested update
 	}
 	t.Error("the annotation has never gone")
 }
 
-// A new root says that it waits for a request, and is silent from then on.
-func TestJOB10_ANewRootSaysThatNobodyHasAskedForAJob(t *testing.T) {
+// A new root reports that it waits for a request, and writes nothing after that.
+func TestJOB10_ANewRootSaysThatNoJobWasRequested(t *testing.T) {
 	w := newWorld(t)
 	recorder := testkit.Record(t, w.server, w.namespace, testkit.Kinds(&lsv1alpha1.Installation{}))
 	w.create(w.installation("idle", empty).Build())
@@ -131,7 +131,7 @@ func TestJOB10_ANewRootSaysThatNobodyHasAskedForAJob(t *testing.T) {
 	w.finished("idle", lsv1alpha1.PhaseSucceeded)
 }
 
-// told waits until the conditions of an object say why it does nothing.
+// told reports whether one of the conditions says why an object does nothing.
 func told(conditions []lsv1alpha1.Condition, words string) bool {
 	return slices.ContainsFunc(conditions, func(c lsv1alpha1.Condition) bool {
 		return c.Type == lsv1alpha1.ConditionReady && c.Status == lsv1alpha1.ConditionFalse && c.Reason == run.ReasonNotRequested &&
@@ -139,7 +139,7 @@ func told(conditions []lsv1alpha1.Condition, words string) bool {
 	})
 }
 
-// Who makes an object by hand that gets its job from others is told why nothing happens.
+// An object that is created by hand but gets its job from others says why nothing happens.
 func TestJOB10_WhatIsMadeByHandSaysWhyNothingHappens(t *testing.T) {
 	w := newWorld(t)
 	nested := w.installation("nested", empty).Label(lsv1alpha1.EncompassedByLabel, "nobody").Build()

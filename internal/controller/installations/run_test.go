@@ -20,7 +20,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// chain is a tree in which b imports what a exports, and both what the root imports.
+// chain is a tree in which b imports what a exports, and both import what the root imports.
 var chain = header + imports("base") + nest(
 	sub{name: "a", blueprint: header + imports("base") + exports("word: {{ .imports.base }}-a", "word") + deploy(item("one")),
 		imports: map[string]string{"base": "base"}, exports: map[string]string{"word": "from-a"}},
@@ -63,8 +63,12 @@ func TestJOB01_JOB02_JOB04_JOB20_JOB22_JOB23_JOB25_JOB27_ATreeIsOneJob(t *testin
 			t.Errorf("nested installation %s: job %+v, want %s, finished", name, child.Status.RunStatus, root.Status.JobID)
 		}
 	}
-	if root.Status.ImportsHash == "" || root.Status.ObservedGeneration != root.Generation || root.Status.ExecutionReference == nil {
-		t.Errorf("status of the root: %+v", root.Status)
+	facts := map[string]any{
+		"imports hash": root.Status.ImportsHash != "", "generation": root.Status.ObservedGeneration,
+		"execution": root.Status.ExecutionReference != nil,
+	}
+	if diff := cmp.Diff(map[string]any{"imports hash": true, "generation": root.Generation, "execution": true}, facts); diff != "" {
+		t.Errorf("status of the root (-want +got):\n%s", diff)
 	}
 	checkHistory(t, recorder.History(), root.Status.JobID)
 	recorder.Quiet(t, time.Second)
@@ -146,7 +150,7 @@ func TestJOB21_APredecessorIsAwaitedQuietlyAndItsFailureNamed(t *testing.T) {
 	w.create(testkit.DataObject(w.namespace, "seed", "s").Build())
 	w.finished("first", lsv1alpha1.PhaseSucceeded)
 	w.finished("second", lsv1alpha1.PhaseSucceeded)
-	// On a slow machine more is seen of the first one, and each write may tell of it, but only once.
+	// On a slow machine, more states of the first one are visible, and each write may report one, but only once.
 	history, reasons := recorder.Of(w.named("second")), sets.New[string]()
 	for _, revision := range history {
 		reasons.Insert(waitingWords.FindString(revision.Field("status.conditions")))
@@ -168,7 +172,7 @@ func TestJOB21_APredecessorIsAwaitedQuietlyAndItsFailureNamed(t *testing.T) {
 }
 
 // The end of what is below climbs a tree of four levels, and passes from one sibling to the next, by events. By re-checks it would not
-// arrive while this test waits: an installation begins to wait before those below it do, so its first look, after a minute, comes too
+// arrive while this test waits. An installation starts to wait before those below it do, so its first check, after a minute, comes too
 // early; so does the second one further up, and each interval is as long as all before it together.
 func TestJOB24_EventsDriveTheWaiting(t *testing.T) {
 	w := newWorld(t)

@@ -30,26 +30,26 @@ import (
 // Name is the name of the controller.
 const Name = "installations"
 
-// VerificationPolicy says whose signatures of components are checked.
+// VerificationPolicy says when signatures of components are checked.
 type VerificationPolicy = catalog.VerificationPolicy
 
-// VerificationPolicies are all there are, the default first.
+// VerificationPolicies lists all policies, the default first.
 var VerificationPolicies = catalog.VerificationPolicies
 
 // Options configure the controller.
 type Options struct {
-	// Workers is how many installations are worked on at once.
+	// Workers is how many installations are reconciled concurrently.
 	Workers int
-	// KeyNamespace is where the Secret lives with the key for hashes of imports.
+	// KeyNamespace is the namespace of the Secret with the key for hashes of imports.
 	KeyNamespace string
-	// Registries is where components and blueprints come from that are not given inline, Git where other blueprints come from.
+	// Registries provides components and blueprints that are not inline; Git provides other blueprints.
 	Registries *artifact.Registries
 	Git        *artifact.Git
-	// Verification says whose signatures are checked.
+	// Verification says when signatures are checked.
 	Verification VerificationPolicy
-	// Quotas are those of namespaces that name none.
+	// Quotas are those of namespaces that set none.
 	Quotas Limits
-	// Clock is the real one if nil.
+	// Clock defaults to the real clock.
 	Clock clock.PassiveClock
 }
 
@@ -59,7 +59,7 @@ type installationLoop = loop.Loop[*lsv1alpha1.Installation, installation.Observe
 //	list,watch installations: the objects that it works on, with those beside and below them
 //	list,watch executions: it waits for the executions of installations
 //	list,watch dataobjects,targets: what installations import and export
-//	list,watch secrets,configmaps: a change of what an installation imports is noticed; only metadata is kept
+//	list,watch secrets,configmaps: to detect changes of imports; only metadata is cached
 
 // Setup adds the controller to a manager.
 func Setup(mgr ctrl.Manager, options Options) error {
@@ -135,7 +135,7 @@ type kind struct {
 	cluster client.Client
 	// live reads from the API server.
 	live client.Reader
-	// remembers says that the cache lacks nothing that this process has written, or one that led before it.
+	// remembers says that the cache lacks nothing that this process, or an earlier leader, has written.
 	remembers  bool
 	engine     *blueprint.Engine
 	catalog    *catalog.Catalog
@@ -144,7 +144,7 @@ type kind struct {
 	keys       *hashKey
 	contents   *contents
 	git        *artifact.Git
-	// clusters are those of Targets, which templates may ask.
+	// clusters are those of Targets, which templates may call.
 	clusters   *deployer.Clusters
 	namespaces ending.Namespaces
 	losses     losses

@@ -13,8 +13,8 @@ import (
 	"espalier.dev/internal/installation"
 )
 
-// subject finds the blueprint and the components of an installation. A blueprint that the present job has found already is read again at
-// its revision.
+// subject finds the blueprint and the components of an installation. If the current job has already found a blueprint, it is read again at
+// the same revision.
 func (k *kind) subject(ctx context.Context, inst *lsv1alpha1.Installation, in *installation.Inputs, revision string) (err error) {
 	request := catalog.Request{Installation: inst, Policy: k.policy, Pinned: revision}
 	if inst.Spec.Verification != nil && inst.Spec.Blueprint.Inline != nil {
@@ -38,7 +38,7 @@ func (k *kind) subject(ctx context.Context, inst *lsv1alpha1.Installation, in *i
 	return err
 }
 
-// ignored tells what has no effect in the Context. Nested installations use that of their root, which tells it for all.
+// ignored returns what has no effect in the Context. Nested installations use the Context of their root, which reports this for all.
 func ignored(r *catalog.Request, view artifact.View) []string {
 	if !installation.IsRoot(r.Installation) {
 		return nil

@@ -12,18 +12,18 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// descriptor is the component shop, which has a resource that is nowhere.
+// descriptor is the component shop, with a resource that does not exist.
 const descriptor = `{"meta": {"schemaVersion": "v2"}, "component": {"name": "example.com/shop", "version": "1.0.0", "resources": [
 	{"name": "size", "type": "schema", "version": "1.0.0", "access": {"type": "localBlob", "localReference": "size"}}]}}`
 
-// withComponent is an installation with the component and a Context of its own.
+// withComponent is an installation with the component and its own Context.
 func (w *world) withComponent(name, blueprint string) *lsv1alpha1.Installation {
 	inst := w.installation(name, blueprint).Context("pinned").ImportData("base", "base").Reconcile().Build()
 	inst.Spec.ComponentDescriptor = &lsv1alpha1.ComponentDescriptorDefinition{Inline: &lsv1alpha1.AnyJSON{Raw: []byte(descriptor)}}
 	return inst
 }
 
-// complains waits until an installation says what is missing, and goes on trying.
+// complains waits until an installation reports what is missing and keeps retrying.
 func (w *world) complains(name, about string) {
 	w.Helper()
 	inst := w.eventually(name, "without "+about, func(i *lsv1alpha1.Installation) bool {
@@ -34,14 +34,14 @@ func (w *world) complains(name, about string) {
 	}
 }
 
-// What an installation needs to find its component may come later than the installation.
+// What an installation needs to find its component may be created after the installation.
 func TestComponentsAreFoundThroughTheContext(t *testing.T) {
 	w := newWorld(t)
 	w.create(
 		testkit.DataObject(w.namespace, "base", 1).Build(),
 		w.withComponent("shop", header+imports("base")+deploy(item("one", "export: {name: {{ .cd.component.name }}}"))),
 	)
-	w.complains("shop", "spec.context: there is no Context "+w.namespace+"/pinned: create it")
+	w.complains("shop", "spec.context: Context "+w.namespace+"/pinned does not exist: create it")
 
 	context := testkit.Context(w.namespace, "pinned").Build()
 	context.ComponentVersionOverwritesReference = "pins"
@@ -54,8 +54,8 @@ func TestComponentsAreFoundThroughTheContext(t *testing.T) {
 	w.finished("shop", lsv1alpha1.PhaseSucceeded)
 }
 
-// Templates and schemas reach the resources of components. As long as no repository is named, that is an error which
-// says so, and not a fault of the blueprint.
+// Templates and schemas can read the resources of components. If no repository is named, that is an error which says so, and not a fault
+// of the blueprint.
 func TestResourcesOfComponentsAreAskedFor(t *testing.T) {
 	w := newWorld(t)
 	schema := strings.Replace(imports("base"), "schema: {}", "schema: {$ref: cd://resources/size}", 1)

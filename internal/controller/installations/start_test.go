@@ -9,20 +9,42 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/faults"
 )
+
+// progress is how far an installation has got.
+type progress struct {
+	Phase      lsv1alpha1.Phase
+	Job        bool
+	Finalizers []string
+}
+
+// untouched is the progress of an installation that has never run.
+var untouched = progress{}
+
+func progressOf(inst *lsv1alpha1.Installation) progress {
+	return progress{Phase: inst.Status.Phase, Job: inst.Status.JobID != "", Finalizers: inst.Finalizers}
+}
 
 func TestJOB10_JOB11_ARequestStartsAJobAndNothingElseDoes(t *testing.T) {
 	w := newWorld(t)
 	w.create(w.installation("idle", empty).Build(), w.installation("asked", empty).Reconcile().Build())
 	asked := w.finished("asked", lsv1alpha1.PhaseSucceeded)
-	if asked.Annotations[lsv1alpha1.OperationAnnotation] != "" || asked.Status.JobID == "" || asked.Status.PhaseTransitionTime == nil {
-		t.Errorf("after the job: annotations %v, status %+v", asked.Annotations, asked.Status)
+	facts := map[string]bool{
+		"requested": asked.Annotations[lsv1alpha1.OperationAnnotation] != "",
+		"job":       asked.Status.JobID != "", "since": asked.Status.PhaseTransitionTime != nil,
+	}
+	if diff := cmp.Diff(map[string]bool{"requested": false, "job": true, "since": true}, facts); diff != "" {
+		t.Errorf("after the job (-want +got):\n%s", diff)
 	}
 	idle := w.named("idle")
-	if w.get(idle); idle.Status.Phase != "" || idle.Status.JobID != "" || len(idle.Finalizers) > 0 {
-		t.Errorf("nobody asked for it: %+v", idle.Status)
+	w.get(idle)
+	if diff := cmp.Diff(untouched, progressOf(idle)); diff != "" {
+		t.Errorf("without a request (-want +got):\n%s", diff)
 	}
 	w.request("idle")
 	w.finished("idle", lsv1alpha1.PhaseSucceeded)
@@ -45,7 +67,7 @@ func TestJOB31_JOB32_AFatalErrorEndsTheJobAndANewOneCanBeRequested(t *testing.T)
 	}
 }
 
-// The first job ends as if nobody had asked for another one, and only then the second one begins.
+// The first job finishes as if no other one had been requested, and only then the second one starts.
 func TestJOB13_JOB05_ARequestDuringAJobIsKept(t *testing.T) {
 	w := newWorld(t)
 	recorder := testkit.Record(t, w.server, w.namespace, testkit.Kinds(&lsv1alpha1.Installation{}))
@@ -150,13 +172,63 @@ func TestJOB15_JobsStartOnTime(t *testing.T) {
 	}
 }
 
-// What the API server finds invalid in a sub-object stays invalid: the job ends instead of repeating itself.
-func TestJOB31_ASubObjectThatIsRefusedEndsTheJob(t *testing.T) {
+// A sub-object that the API server finds invalid stays invalid: the job fails instead of repeating itself.
+func TestJOB31_ASubObjectThatIsRejectedEndsTheJob(t *testing.T) {
 	w := newWorld(t)
 	refused := strings.Replace(item("one"), "      config:", "      timeout: sometimes\n      config:", 1)
 	w.create(w.installation("app", header+deploy(refused)).Reconcile().Build())
 	failed := w.finished("app", lsv1alpha1.PhaseFailed)
 	if message := failed.Status.LastError.Message; !strings.Contains(message, "timeout") {
 		t.Errorf("lastError = %q does not name the field", message)
+	}
+}
+
+// A predecessor of the continuous flow has no job that runs: its phase tells whether it has finished.
+func TestJOB21_APredecessorOfTheContinuousFlowIsAwaited(t *testing.T) {
+	w := newWorld(t)
+	giver := w.installation("giver", header+imports("late")+exports("word: water", "word")).Continuous()
+	w.create(giver.ImportData("late", "late").ExportData("word", "word").Build())
+	w.eventually("giver", "waiting for its import", func(i *lsv1alpha1.Installation) bool {
+		return i.Status.Phase == lsv1alpha1.PhasePendingDependencies
+	})
+	w.create(w.installation("taker", header+imports("word")).ImportData("word", "word").Reconcile().Build())
+	taker := w.eventually("taker", "waiting, or done", func(i *lsv1alpha1.Installation) bool {
+		waits := strings.Contains(saying(i, lsv1alpha1.ConditionReconciling), lsv1alpha1.ReasonWaitingForPredecessors)
+		return waits || i.Status.JobID != "" && i.Status.IsFinished()
+	})
+	if taker.Status.IsFinished() {
+		t.Fatalf("it has not waited: %+v", taker.Status)
+	}
+	w.create(testkit.DataObject(w.namespace, "late", "late").Build())
+	w.finished("taker", lsv1alpha1.PhaseSucceeded)
+}
+
+// Nor has it finished while its phase is that of an earlier spec.
+func TestJOB21_APredecessorOfTheContinuousFlowIsAwaitedBeforeItUpdates(t *testing.T) {
+	for name, c := range map[string]struct{ first, phase string }{
+		"after a success": {exports("word: old", "word"), "Succeeded"}, "after a failure": {"deployExecutions: [{}]", "Failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := idleWorld(t)
+			w.create(w.installation("giver", header+c.first).Continuous().ExportData("word", "word").Build())
+			stop := w.run(w.server.Config())
+			w.eventually("giver", c.phase, func(i *lsv1alpha1.Installation) bool { return string(i.Status.Phase) == c.phase })
+			stop()
+			w.rewrite("giver", header+exports("word: new", "word"))
+			w.create(w.installation("taker", header+imports("word")+deploy(item("one", value("{{ .imports.word }}")))).
+				ImportData("word", "word").Reconcile().Build())
+			transport := faults.New(faults.Plan{})
+			transport.BeforeNth(1, "patch/installations/status=giver", func() {
+				w.eventually("taker", "waiting, or done", func(i *lsv1alpha1.Installation) bool {
+					waits := strings.Contains(saying(i, lsv1alpha1.ConditionReconciling), "giver, which has not processed its new spec yet")
+					return waits || i.Status.JobID != "" && i.Status.IsFinished()
+				})
+			})
+			w.run(transport.Config(w.server.Config()))
+			w.finished("taker", lsv1alpha1.PhaseSucceeded)
+			if status := string(w.items()["one"].Status.ProviderStatus.Raw); !strings.Contains(status, `"value":"new"`) {
+				t.Errorf("deployed is %s", status)
+			}
+		})
 	}
 }

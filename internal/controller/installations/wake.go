@@ -27,8 +27,8 @@ type waker struct {
 	division loop.Division
 }
 
-// matters lets an event about an installation or execution through if it may matter to others: it has finished, it
-// vanished, or it was asked for something. What happens inside of it matters to nobody else.
+// matters passes an event about an installation or execution that may matter to others: it has finished, vanished, or received a request.
+// Its internal progress matters to no other object.
 func matters() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },
@@ -41,13 +41,13 @@ func matters() predicate.Predicate {
 					e.ObjectOld,
 					e.ObjectNew,
 				) || e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero() ||
-				e.ObjectOld.GetAnnotations()[lsv1alpha1.OperationAnnotation] != e.ObjectNew.GetAnnotations()[lsv1alpha1.OperationAnnotation]
+				e.ObjectOld.GetAnnotations()[lsv1alpha1.OperationAnnotation] != e.ObjectNew.GetAnnotations()[lsv1alpha1.OperationAnnotation] ||
+				e.ObjectOld.GetAnnotations()[lsv1alpha1.SuspendAnnotation] != e.ObjectNew.GetAnnotations()[lsv1alpha1.SuspendAnnotation]
 		},
 	}
 }
 
-// continuousNews reports whether an object has come to another state of the continuous flow, in which generations tell what
-// has been done.
+// continuousNews reports whether an object has reached another state of the continuous flow, in which generations show what has been done.
 func continuousNews(before, after client.Object) bool {
 	old, now := runStatus(before), runStatus(after)
 	return old.IsFinished() && now.IsFinished() &&
@@ -55,7 +55,7 @@ func continuousNews(before, after client.Object) bool {
 			mark(before) != mark(after) || standsStill(before) != standsStill(after))
 }
 
-// standsStill reports whether nothing below an installation goes on by itself.
+// standsStill reports whether nothing below an installation continues by itself.
 func standsStill(object client.Object) bool {
 	inst, ok := object.(*lsv1alpha1.Installation)
 	return ok && installation.StandsStill(inst)
@@ -80,7 +80,7 @@ func runStatus(object client.Object) *lsv1alpha1.RunStatus {
 	}
 }
 
-// appears lets an object through that somebody may wait for, vanishes one that somebody may miss.
+// appears passes an object that others may wait for; vanishes passes one that others may miss.
 func appears() predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(event.DeleteEvent) bool { return false }}
 }
@@ -93,8 +93,8 @@ func vanishes() predicate.Predicate {
 	}
 }
 
-// parentOfExecution returns the installation that owns an execution: they share a name, which also tells if somebody has taken the owner
-// away.
+// parentOfExecution returns the installation that owns an execution: they share a name, which also identifies the owner if another client
+// has removed it.
 func parentOfExecution(_ context.Context, object client.Object) []reconcile.Request {
 	for _, owner := range object.GetOwnerReferences() {
 		if owner.Kind == installationKind {
@@ -104,8 +104,8 @@ func parentOfExecution(_ context.Context, object client.Object) []reconcile.Requ
 	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(object)}}
 }
 
-// relatives returns the parent of an installation, and the siblings that may wait for it: successors for its exports,
-// predecessors for its end.
+// relatives returns the parent of an installation, and the siblings that may wait for it: successors for its exports, predecessors for its
+// end.
 func (w waker) relatives(ctx context.Context, object client.Object) []reconcile.Request {
 	inst, ok := object.(*lsv1alpha1.Installation)
 	if !ok {
@@ -119,7 +119,7 @@ func (w waker) relatives(ctx context.Context, object client.Object) []reconcile.
 	return append(requests, w.waiting(ctx, inst, exportsIndex, installation.ImportsOf(inst))...)
 }
 
-// parentOf returns the name of the parent of an installation, also if nothing but the status of the parent tells it any more.
+// parentOf returns the name of the parent of an installation, even if only the status of the parent still records it.
 func (w waker) parentOf(ctx context.Context, inst *lsv1alpha1.Installation) string {
 	parent, err := recordedParent(ctx, w.reader, inst)
 	if err != nil {
@@ -128,7 +128,7 @@ func (w waker) parentOf(ctx context.Context, inst *lsv1alpha1.Installation) stri
 	return cmp.Or(installation.ParentOf(inst), parent)
 }
 
-// waiting returns the siblings that an index relates to an installation, if they have something to do.
+// waiting returns the siblings that an index relates to an installation, if they may have something to do.
 func (w waker) waiting(ctx context.Context, inst *lsv1alpha1.Installation, index string, ids []dataflow.ObjectID) []reconcile.Request {
 	related, err := relatedBy(ctx, w.reader, inst, index, ids)
 	if err != nil {
@@ -165,8 +165,8 @@ func (w waker) importersOfSecret(ctx context.Context, secret client.Object) []re
 	return requests
 }
 
-// givers returns the installations that the loss of an object matters to: those that import it, and the one that has written it and may
-// have to do so anew.
+// givers returns the installations to which the loss of an object matters: those that import it, and the one that has written it and may
+// have to rewrite it.
 func (w waker) givers(kind dataflow.ObjectKind) handler.MapFunc {
 	importers := w.importers(kind)
 	return func(ctx context.Context, object client.Object) []reconcile.Request {
@@ -187,7 +187,7 @@ func (w waker) givers(kind dataflow.ObjectKind) handler.MapFunc {
 	}
 }
 
-// importers returns the installations that wait for their imports and import an object.
+// importers returns the installations that import an object and wait for their imports or are in the continuous flow.
 func (w waker) importers(kind dataflow.ObjectKind) handler.MapFunc {
 	return func(ctx context.Context, object client.Object) []reconcile.Request {
 		key := keyOf(dataflow.ObjectID{Kind: kind, Name: object.GetName()})

@@ -17,7 +17,7 @@ import (
 
 type announcement = func(context.Context, loop.News[*lsv1alpha1.Installation, lsv1alpha1.Phase])
 
-// warningsTo also emits an Event when a pass has rendered the blueprint and found warnings that are new.
+// warningsTo also emits an Event when a pass has rendered the blueprint and found new warnings.
 func warningsTo(recorder events.EventRecorder, rest announcement) announcement {
 	return func(ctx context.Context, news loop.News[*lsv1alpha1.Installation, lsv1alpha1.Phase]) {
 		rest(ctx, news)
@@ -38,8 +38,8 @@ func warningsTo(recorder events.EventRecorder, rest announcement) announcement {
 	}
 }
 
-// endsTo announces of jobs what goes wrong, and the end of a root's: what goes well on the way is in the status, and each Event costs a
-// request. In the continuous flow, which nobody asks for anything, all phases are told.
+// endsTo announces the failures of jobs, and the end of a root's job: other progress is in the status, and each Event costs a request. In
+// the continuous flow, in which users request nothing, it announces all phases.
 func endsTo(rest announcement) announcement {
 	return func(ctx context.Context, news loop.News[*lsv1alpha1.Installation, lsv1alpha1.Phase]) {
 		last := news.Transitions[len(news.Transitions)-1]
@@ -51,7 +51,7 @@ func endsTo(rest announcement) announcement {
 	}
 }
 
-// rendered reports whether a blueprint was rendered on the way: these are the phases behind that, in the two flows.
+// rendered reports whether the transitions include the rendering of a blueprint: they do if they reach the phase after it, in either flow.
 func rendered(transitions []loop.Transition[lsv1alpha1.Phase]) bool {
 	return slices.ContainsFunc(transitions, func(t loop.Transition[lsv1alpha1.Phase]) bool {
 		return t.To == lsv1alpha1.PhaseCleanupOrphaned || t.From == lsv1alpha1.PhasePendingDependencies && t.To == lsv1alpha1.PhaseProgressing

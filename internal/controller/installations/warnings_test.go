@@ -15,7 +15,7 @@ func warnings(i *lsv1alpha1.Installation) string {
 	return condition(i, lsv1alpha1.ConditionBlueprintWarnings).Message
 }
 
-// condition is empty if there is none of that type.
+// condition returns the condition of a type, empty if there is none.
 func condition(i *lsv1alpha1.Installation, of lsv1alpha1.ConditionType) lsv1alpha1.Condition {
 	at := slices.IndexFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Type == of })
 	if at < 0 {
@@ -24,8 +24,8 @@ func condition(i *lsv1alpha1.Installation, of lsv1alpha1.ConditionType) lsv1alph
 	return i.Status.Conditions[at]
 }
 
-// What has no effect in a blueprint is told once, in a condition and an event, until it is gone.
-func TestWhatHasNoEffectInABlueprintIsTold(t *testing.T) {
+// A setting without effect in a blueprint is reported once, in a condition and an event, until it is gone.
+func TestWhatHasNoEffectInABlueprintIsReported(t *testing.T) {
 	const want = `unknown field "title": it has no effect`
 	blueprint := header + deploy(item("only"))
 	w := newWorld(t)

@@ -21,7 +21,7 @@ import (
 //espalier:rights pipelines
 //	patch pipelines,pipelines/status: finalizers, annotations and status of what it works on
 
-// Act executes one effect. Promotions and withdrawals are only begun.
+// Act executes one effect. It only starts promotions and withdrawals.
 func (k *kind) Act(ctx context.Context, p *pipelines.Pipeline, o pipeline.Observed, effect pipeline.Effect) (pipeline.Observed, error) {
 	switch e := effect.(type) {
 	case pipeline.AddFinalizer:
@@ -46,7 +46,7 @@ func (k *kind) Act(ctx context.Context, p *pipelines.Pipeline, o pipeline.Observ
 		k.tell(p, e.News)
 		return o, nil
 	default:
-		return o, fmt.Errorf("unknown effect %T: this is a defect of the controller", effect)
+		return o, fmt.Errorf("unknown effect %T: this is a bug in the controller", effect)
 	}
 }
 
@@ -62,7 +62,7 @@ func (k *kind) begin(p *pipelines.Pipeline, o pipeline.Observed, id pipeline.Att
 	return o
 }
 
-// promotion returns what an attempt to promote does. The pipeline is its own: the pass goes on beside it.
+// promotion returns the task of an attempt to promote. The task needs its own copy of the pipeline: the pass continues concurrently.
 func (k *kind) promotion(p *pipelines.Pipeline, e pipeline.Promote) task {
 	switch {
 	case e.Strategy.PullRequest != nil:
@@ -82,8 +82,8 @@ func removeAnnotations(m metav1.Object, names ...string) {
 	m.SetAnnotations(annotations)
 }
 
-// tell announces transitions: one Event each, and the metrics. That a promotion is attempted says also that it was needed, so that has an
-// Event of its own only if something comes between.
+// tell announces transitions: one Event each, and the metrics. An attempt implies that the promotion was needed, so the need has a
+// separate Event only if something happens in between.
 func (k *kind) tell(p *pipelines.Pipeline, news []pipeline.News) {
 	for i, n := range news {
 		count(p, n)

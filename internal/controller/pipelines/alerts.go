@@ -20,7 +20,7 @@ import (
 var alertKind = schema.GroupVersionKind{Group: "notification.toolkit.fluxcd.io", Version: "v1beta3", Kind: "AlertList"}
 
 const (
-	// alertsFor is how long it is believed that an Alert still exists, noAlertsFor how long that there is none.
+	// alertsFor is how long the finding that an Alert exists is valid, noAlertsFor how long the finding that there is none.
 	alertsFor   = 30 * time.Second
 	noAlertsFor = time.Second
 )
@@ -39,7 +39,7 @@ type alerts struct {
 // alertSource is a source of events in an Alert, of kind Pipeline.
 type alertSource struct{ namespace, name string }
 
-// passOn reports whether some Alert may pass on events of the pipeline, if that is known.
+// passOn reports whether an Alert may pass on events of the pipeline, and whether that is known.
 func (a *alerts) passOn(ctx context.Context, p *pipelines.Pipeline) (yes, known bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -50,7 +50,7 @@ func (a *alerts) passOn(ctx context.Context, p *pipelines.Pipeline) (yes, known 
 }
 
 //espalier:rights pipelines
-//	list alerts.notification.toolkit.fluxcd.io: whether anybody hears the events of promotions by notification
+//	list alerts.notification.toolkit.fluxcd.io: whether an Alert forwards the events of promotions by notification
 
 func (a *alerts) ask(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, notificationTimeout)
@@ -75,7 +75,7 @@ func textOf(fields map[string]any, key string) string {
 	return value
 }
 
-// selected reports whether a source may mean the pipeline. Labels are not looked at: they may.
+// selected reports whether a source may match the pipeline. It ignores labels, so they may still exclude it.
 func (a *alerts) selected(p *pipelines.Pipeline) bool {
 	return slices.ContainsFunc(
 		a.sources,

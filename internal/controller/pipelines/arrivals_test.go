@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,7 +18,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// kustomized lets the Kustomization app in a namespace be healthy at a revision, as kustomize-controller would report it.
+// kustomized makes the Kustomization app in a namespace healthy at a revision, as kustomize-controller would report it.
 func (w *world) kustomized(namespace, revision string) {
 	w.Helper()
 	app := &unstructured.Unstructured{}
@@ -47,7 +48,8 @@ func (w *world) kustomized(namespace, revision string) {
 	}
 }
 
-// Seen: what was promoted as a commit was reported without the name of the branch, and never arrived.
+// A promoted commit must also count as arrived when it is reported without the name of its branch; otherwise, the promotion waits for it
+// forever.
 func TestPIP11_PIP23_ACommitArrivesWithoutItsBranch(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ before, reported, value, then string }{
@@ -93,8 +95,10 @@ func TestPIP06_AFirstReleaseNeedsToBeAskedFor(t *testing.T) {
 	app.SetName("app")
 	w.Create(app)
 	p := w.until("p", "held", func(p *pipelines.Pipeline) bool { return held(p, "prod", pipelines.HoldNeverDeployed) })
-	if target := p.Status.Environments["prod"].Targets[0]; target.Error != "" || target.Message == "" || !target.NeverDeployed {
-		t.Errorf("the target is %+v", target)
+	target := p.Status.Environments["prod"].Targets[0]
+	facts := map[string]bool{"error": target.Error != "", "message": target.Message != "", "never deployed": target.NeverDeployed}
+	if diff := cmp.Diff(map[string]bool{"error": false, "message": true, "never deployed": true}, facts); diff != "" {
+		t.Errorf("the target (-want +got):\n%s", diff)
 	}
 	if got := w.promoteEvents("p"); len(got) > 0 {
 		t.Fatalf("promoted: %v", got)

@@ -16,22 +16,23 @@ import (
 	"espalier.dev/internal/taskgroup"
 )
 
-// work is what an attempt does. It looks for its own traces before it leaves new ones, since it may have been done before and forgotten.
+// work is what an attempt does. It looks for traces of itself before it leaves new ones, since an earlier attempt may have run and been
+// forgotten.
 type work func(ctx context.Context) (pipeline.Result, error)
 
-// task is work together with the pools that it has to find room in.
+// task is work together with the pools that it must find room in.
 type task struct {
 	in []pool
 	do work
 }
 
-// pool is a number of attempts that may go on at the same time.
+// pool limits the number of concurrent attempts.
 type pool chan struct{}
 
 func newPool(size int) pool { return make(pool, max(1, size)) }
 
-// enter waits until there is room in all pools, in their order, so that whoever waits for a narrow one takes no room in a wide one. leave
-// is to be called in any case.
+// enter waits until there is room in all pools, in their order, so that a task that waits for a narrow pool takes no room in a wide one.
+// The caller must call leave in any case.
 func enter(ctx context.Context, pools []pool) (leave func(), err error) {
 	var entered []pool
 	leave = func() {
@@ -50,10 +51,10 @@ func enter(ctx context.Context, pools []pool) (leave func(), err error) {
 	return leave, nil
 }
 
-// attempts runs what takes time beside the passes of the controller, and remembers what it came to. The memory ends with the process; the
-// status says which attempts are outstanding.
+// attempts runs slow work concurrently with the passes of the controller, and keeps the results until the process ends; the status says
+// which attempts are outstanding.
 type attempts struct {
-	// wake is called when an attempt has ended.
+	// wake is called when an attempt has finished.
 	wake func(types.NamespacedName)
 	// timeout ends an attempt that hangs. It does not count while the attempt waits for its turn.
 	timeout time.Duration
@@ -76,7 +77,7 @@ func newAttempts(timeout time.Duration, wake func(types.NamespacedName)) *attemp
 // close ends all attempts and waits for them.
 func (a *attempts) close() { a.tasks.End() }
 
-// start begins an attempt unless it is known already or the process ends.
+// start starts an attempt unless it is already known or the process is ending.
 func (a *attempts) start(owner types.NamespacedName, id pipeline.AttemptID, t task) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -113,7 +114,7 @@ func (a *attempts) attempt(ctx context.Context, t task) (ended pipeline.Attempt)
 	defer cancel()
 	defer func() {
 		if cause := recover(); cause != nil {
-			ended = pipeline.Attempt{State: pipeline.AttemptFailed, Error: problemOf(fmt.Errorf("%v: this is a defect of the controller", cause))}
+			ended = pipeline.Attempt{State: pipeline.AttemptFailed, Error: problemOf(fmt.Errorf("%v: this is a bug in the controller", cause))}
 		}
 	}()
 	result, err := t.do(ctx)
@@ -123,7 +124,7 @@ func (a *attempts) attempt(ctx context.Context, t task) (ended pipeline.Attempt)
 	return pipeline.Attempt{State: pipeline.AttemptDone, Result: result}
 }
 
-// of returns what is known of the attempts for a pipeline, and forgets those that have ended and that nobody waits for.
+// of returns what is known of the attempts for a pipeline, and forgets those that have finished and are not awaited.
 func (a *attempts) of(owner types.NamespacedName, awaited map[pipeline.AttemptID]bool) map[pipeline.AttemptID]pipeline.Attempt {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -98,7 +98,7 @@ func TestAttemptsInOnePoolTakeTurns(t *testing.T) {
 			}},
 		)
 	}
-	// Whoever waits for the narrow pool leaves the wide one to others.
+	// A task that waits for the narrow pool leaves the wide one to others.
 	others := make(chan struct{})
 	for n := range int32(9) {
 		a.start(
@@ -138,7 +138,7 @@ func TestAttemptsOfAForgottenPipelineEnd(t *testing.T) {
 	}
 }
 
-func TestAttemptsThatNobodyWaitsForAreForgotten(t *testing.T) {
+func TestAttemptsThatAreNotAwaitedAreForgotten(t *testing.T) {
 	a, woken := awakened(t)
 	for n := range int32(50) {
 		a.start(owner, attemptNumber(n), task{nil, func(context.Context) (pipeline.Result, error) { return pipeline.Result{}, nil }})

@@ -19,7 +19,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// A deletion that waits for the Git server says so, and not that somebody must merge.
+// A deletion that waits for the Git server reports that, rather than that somebody must merge.
 func TestPIP29_ADeletionSaysWhatItWaitsFor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -54,12 +54,12 @@ func TestPIP29_ADeletionSaysWhatItWaitsFor(t *testing.T) {
 		t.Errorf("why says %+v", why[0])
 	}
 	h.fail("close", 0)
-	testkit.EventuallyGone(t, w.APIServer, p, testkit.Within(patience))
+	testkit.EventuallyGone(t, w.APIServer, p)
 	h.expect(t, "closed")
 }
 
-// Without credentials nobody can close the pull request: the pipeline goes at once, and an Event names what stays. Six attempts would
-// take longer than this test has patience.
+// Without credentials, the pull request cannot be closed: the pipeline is removed at once, and an Event names what stays. Six attempts
+// would take longer than the timeout of this test.
 func TestPIP29_WithoutCredentialsADeletionDoesNotWait(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -91,10 +91,10 @@ func TestPIP29_WithoutCredentialsADeletionDoesNotWait(t *testing.T) {
 	if err := w.Client().Patch(t.Context(), p, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
-	testkit.EventuallyGone(t, w.APIServer, p, testkit.Within(patience))
+	testkit.EventuallyGone(t, w.APIServer, p)
 }
 
-// Whoever filters events finds those of pipelines where the API's former controller had them.
+// A user who filters events finds those of pipelines where the API's former controller put them.
 func TestPIP21_EventsComeFromPipelineController(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -28,7 +28,7 @@ func (w *world) twoEnvironments() (builder *testkit.PipelineBuilder, at []string
 		Environment("dev", at[0]).Environment("prod", at[1]).Notification(), at
 }
 
-// ask puts a request onto the pipeline, as the command line does.
+// ask annotates the pipeline with a request, as the command line does.
 func (w *world) ask(p *pipelines.Pipeline, request map[string]any) {
 	w.Helper()
 	text, err := json.Marshal(request)

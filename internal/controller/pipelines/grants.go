@@ -26,12 +26,12 @@ import (
 	"espalier.dev/internal/pipeline"
 )
 
-// grantPatience is how long the API server may take to say which grants a namespace has.
+// grantPatience is how long the API server may take to return the grants of a namespace.
 const grantPatience = 15 * time.Second
 
 // grants knows which references into other namespaces are permitted. It watches ReferenceGrants in all namespaces, whatever namespaces the
-// manager works in, and no other kind. What a pipeline may refer to is answered from memory; before something is changed in another
-// namespace the API server itself is asked, so that what was taken back permits nothing however late the watch is.
+// manager works in, and no other kind. Reads are checked against the cache; before a write to another namespace, the API server itself is
+// asked, so that a revoked grant permits nothing, however late the watch is.
 type grants struct {
 	live     client.Reader
 	informer cache.SharedIndexInformer
@@ -40,12 +40,12 @@ type grants struct {
 	mutex sync.Mutex
 	// askers are the pipelines that asked about a namespace.
 	askers map[string]map[types.NamespacedName]bool
-	// problem says why the grants cannot be known; empty if they can, or if nobody has tried yet.
+	// problem says why the grants cannot be known; empty if they can, or before the first attempt.
 	problem string
 }
 
 //espalier:rights pipelines
-//	list,watch referencegrants: what other namespaces permit; asked again before something is changed there
+//	list,watch referencegrants: what other namespaces permit; checked again before a change there
 
 func newGrants(watching client.WithWatch, live client.Reader, wake func(types.NamespacedName)) (*grants, error) {
 	g := &grants{live: live, wake: wake, askers: map[string]map[types.NamespacedName]bool{}}
@@ -75,7 +75,7 @@ func newGrants(watching client.WithWatch, live client.Reader, wake func(types.Na
 	})
 	if err == nil {
 		err = g.informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
-			log.FromContext(ctx).V(1).Info("ReferenceGrants are not watched; trying again", "error", err.Error())
+			log.FromContext(ctx).V(1).Info("Cannot watch ReferenceGrants; retrying", "error", err.Error())
 		})
 	}
 	if err == nil {
@@ -92,7 +92,7 @@ func newGrants(watching client.WithWatch, live client.Reader, wake func(types.Na
 	return g, nil
 }
 
-// Start watches until the context ends. Pipelines that asked before anything was known are woken when it is.
+// Start watches until the context ends. It wakes pipelines that asked before anything was known as soon as it is.
 func (g *grants) Start(ctx context.Context) error {
 	var group sync.WaitGroup
 	group.Go(func() { g.informer.RunWithContext(ctx) })
@@ -103,8 +103,8 @@ func (g *grants) Start(ctx context.Context) error {
 	return nil
 }
 
-// noted remembers whether grants can be listed and watched. A connection that fails for a while changes nothing: what is known stays
-// good for reading, and writing asks again.
+// noted records whether grants can be listed and watched. A temporary connection failure changes nothing: what is known stays valid for
+// reads, and writes ask again.
 func (g *grants) noted(err error) {
 	problem := ""
 	switch {
@@ -128,8 +128,8 @@ func (g *grants) noted(err error) {
 	}
 }
 
-// ask notes which references a pipeline makes into other namespaces, so that it is woken when a grant there changes. It replaces what was
-// noted before.
+// ask records which references a pipeline makes into other namespaces, so that a change of a grant there wakes it. It replaces what was
+// recorded before.
 func (g *grants) ask(owner types.NamespacedName, references []pipeline.Reference) {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
@@ -146,7 +146,7 @@ func (g *grants) ask(owner types.NamespacedName, references []pipeline.Reference
 	}
 }
 
-// refusal says why a reference does not hold; it is zero if it does. It must have been asked for before.
+// refusal says why a reference is not permitted; it is zero if it is. The reference must have been passed to ask before.
 func (g *grants) refusal(r pipeline.Reference) pipeline.Problem {
 	g.mutex.Lock()
 	problem := g.problem
@@ -155,13 +155,13 @@ func (g *grants) refusal(r pipeline.Reference) pipeline.Problem {
 	case problem != "":
 		return pipeline.Problem{
 			Reason:  pipelines.ReasonTargetNotReadable,
-			Message: fmt.Sprintf("whether it may be referred to is not known: %s", problem),
+			Message: fmt.Sprintf("cannot check whether a ReferenceGrant permits the reference: %s", problem),
 		}
 	case !g.informer.HasSynced():
 		return pipeline.Problem{
 			Starting: true,
 			Reason:   pipelines.ReasonTargetNotReadable,
-			Message:  "whether it may be referred to is being found out",
+			Message:  "checking whether a ReferenceGrant permits the reference",
 		}
 	}
 	objects, err := g.informer.GetIndexer().ByIndex(cache.NamespaceIndex, r.To.Namespace)
@@ -175,13 +175,13 @@ func (g *grants) refusal(r pipeline.Reference) pipeline.Problem {
 	return r.Refused()
 }
 
-// confirm asks the API server whether a reference holds now. An error says that it does not, or that this could not be found out.
+// confirm asks the API server whether a reference is permitted now. An error says that it is not, or that the check failed.
 func (g *grants) confirm(ctx context.Context, r pipeline.Reference) error {
 	ctx, cancel := context.WithTimeout(ctx, grantPatience)
 	defer cancel()
 	var list espalier.ReferenceGrantList
 	if err := g.live.List(ctx, &list, client.InNamespace(r.To.Namespace)); err != nil {
-		return fmt.Errorf("ask whether %s may be referred to: %w", r.To, err)
+		return fmt.Errorf("check whether %s may be referred to: %w", r.To, err)
 	}
 	if r.PermittedBy(list.Items) {
 		return nil

@@ -26,14 +26,14 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// spy sees every request of the controller, and can make it deaf for changes of grants.
+// spy sees every request of the controller, and can hide changes of grants from it.
 type spy struct {
 	next http.RoundTripper
 
 	mutex sync.Mutex
 	paths []string
 	deaf  bool
-	// refuse answers requests for grants as an API server does that does not permit them.
+	// refuse rejects requests for grants, as an API server does if they are forbidden.
 	refuse bool
 }
 
@@ -60,7 +60,7 @@ func (s *spy) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// about returns the requests that mention something.
+// about returns the requests that mention a text.
 func (s *spy) about(text string) []string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -73,14 +73,14 @@ func (s *spy) turnDeaf() {
 	s.deaf = true
 }
 
-// muffled is a watch of which nothing more is heard once the spy is deaf.
+// muffled is a watch that delivers nothing once the spy is deaf.
 type muffled struct {
 	io.ReadCloser
 	spy *spy
 	ctx context.Context
 }
 
-// Read returns what is heard.
+// Read returns what the watch delivers.
 func (m *muffled) Read(into []byte) (int, error) {
 	n, err := m.ReadCloser.Read(into)
 	m.spy.mutex.Lock()
@@ -111,7 +111,7 @@ func (w *world) runSpied(s *spy) {
 	w.ManageOver(config)
 }
 
-// attacker may do what he likes with pipelines and installations of the world's namespace, and nothing anywhere else.
+// attacker has all rights on pipelines and installations in the world's namespace, and none anywhere else.
 func (w *world) attacker() client.Client {
 	w.Helper()
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "attacker"}, Rules: []rbacv1.PolicyRule{
@@ -157,7 +157,7 @@ func refused(p *pipelines.Pipeline) bool {
 		ready.Reason == pipelines.ReasonReferenceNotPermitted
 }
 
-// Seen: a user without any right in a namespace set the version of an installation there, and started its job.
+// Without the check, a user without any right in a namespace sets the version of an installation there, and starts its job.
 func TestPIP08_APipelineCannotChangeAnInstallationElsewhere(t *testing.T) {
 	t.Parallel()
 	w, spy := watchedWorld(t)
@@ -188,7 +188,7 @@ func TestPIP08_APipelineCannotChangeAnInstallationElsewhere(t *testing.T) {
 	if seen := spy.about(victim); len(seen) > 0 {
 		t.Errorf("the other namespace was asked for: %v", seen)
 	}
-	// A grant takes effect at once, and so does its end.
+	// A grant takes effect at once, and so does its removal.
 	grant := testkit.Grant(victim, w.Namespace)
 	w.Create(grant)
 	w.untilState("p", "prod", "6.6.6", pipelines.PromotionSucceeded)
@@ -201,7 +201,7 @@ func TestPIP08_APipelineCannotChangeAnInstallationElsewhere(t *testing.T) {
 	w.until("p", "refused again", refused)
 }
 
-// Seen: objects were changed on the cluster of another namespace's Target, with its kubeconfig.
+// Without the check, objects on the cluster of another namespace's Target are changed with its kubeconfig.
 func TestPIP08_APipelineCannotUseAClusterOfAnotherNamespace(t *testing.T) {
 	t.Parallel()
 	w, spy := watchedWorld(t)
@@ -227,7 +227,7 @@ func TestPIP08_APipelineCannotUseAClusterOfAnotherNamespace(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.until("p", "refused", refused)
-	// A grant for applications is none for clusters.
+	// A grant for applications does not cover clusters.
 	grant := testkit.Grant(victim, w.Namespace)
 	w.Create(grant)
 	w.Create(&espalier.ReferenceGrant{
@@ -237,7 +237,7 @@ func TestPIP08_APipelineCannotUseAClusterOfAnotherNamespace(t *testing.T) {
 		},
 	})
 	other := w.installations(through)
-	other.Name = "later" // is looked at after the grants were
+	other.Name = "later" // processed after the grants
 	w.Create(other)
 	w.until("later", "refused", refused)
 	if got := w.version(victim); got != "1.0.0" {
@@ -252,7 +252,7 @@ func TestPIP08_APipelineCannotUseAClusterOfAnotherNamespace(t *testing.T) {
 	w.untilState("p", "prod", "6.6.6", pipelines.PromotionSucceeded)
 }
 
-// Seen: an appRef of kind Secret told whether a Secret of that name exists, and had the controller watch Secrets.
+// Without the check, an appRef of kind Secret reveals whether a Secret of that name exists, and makes the controller watch Secrets.
 func TestPIP08_APipelineCannotTellWhetherAnObjectExists(t *testing.T) {
 	t.Parallel()
 	w, spy := watchedWorld(t)
@@ -300,7 +300,7 @@ func TestPIP08_APipelineCannotTellWhetherAnObjectExists(t *testing.T) {
 	}
 }
 
-// The watch of grants may be late. What is written is nevertheless refused as soon as the grant is gone.
+// Even if the watch of grants is late, a write is rejected as soon as the grant is gone.
 func TestPIP08_AGrantThatWasTakenBackPermitsNoWriteHoweverLateTheWatch(t *testing.T) {
 	t.Parallel()
 	w, spy := watchedWorld(t)
@@ -332,7 +332,7 @@ func TestPIP08_AGrantThatWasTakenBackPermitsNoWriteHoweverLateTheWatch(t *testin
 	}
 }
 
-// Without the right to watch grants, what needs none goes on, and what needs one says what is missing.
+// Without the right to watch grants, targets that need no grant continue, and those that need one report what is missing.
 func TestPIP08_WithoutKnowingTheGrantsNothingForeignIsRead(t *testing.T) {
 	t.Parallel()
 	w, spy := idleWorld(t), &spy{refuse: true}

@@ -22,7 +22,7 @@ import (
 	"espalier.dev/internal/testkit/gitserver"
 )
 
-// hub is Git's own server together with pull requests that are kept in memory and spoken of as Bitbucket or Azure DevOps do.
+// hub is a real Git server with pull requests that are kept in memory and presented as Bitbucket or Azure DevOps do.
 type hub struct {
 	w          *world
 	kind       pipelines.GitProviderType
@@ -31,7 +31,7 @@ type hub struct {
 
 	mutex sync.Mutex
 	pulls []*hubPull
-	// failing has calls answered with a status, by their names: list, get, create, close, comment, builds.
+	// failing are the calls that fail, with their status codes, by name: list, get, create, close, comment, builds.
 	failing map[string]int
 }
 
@@ -43,14 +43,14 @@ type hubPull struct {
 	title, body       string
 	commit, mergedAs  string
 	created, finished time.Time
-	// builds are states by name. Only Bitbucket tells of them.
+	// builds are states by name. Only Bitbucket reports them.
 	builds map[string]string
 }
 
-// longFile has a name such that descriptions are longer than what Azure DevOps shows of them in listings.
+// longFile is long enough to make descriptions exceed what Azure DevOps shows of them in listings.
 var longFile = "prod/" + strings.Repeat("deep-down/", 18) + "app.yaml"
 
-// newHub serves a repository, and makes the Secret that opens it.
+// newHub serves a repository, and creates the Secret with its credentials.
 func (w *world) newHub(kind pipelines.GitProviderType) *hub {
 	w.Helper()
 	h := &hub{w: w, kind: kind, server: gitserver.Start(w.T), failing: map[string]int{}}
@@ -103,7 +103,7 @@ func respond(w http.ResponseWriter, code int, body any) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-// named lets a call fail if that is asked for.
+// named makes a call fail if the test requested that.
 func (h *hub) named(name string, do http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		h.mutex.Lock()
@@ -116,14 +116,14 @@ func (h *hub) named(name string, do http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// fail has a call answered with a status, until it is zero.
+// fail makes a call return a status code, until it is set to zero.
 func (h *hub) fail(name string, status int) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	h.failing[name] = status
 }
 
-// show tells of a pull request in the words of the server. Azure DevOps cuts descriptions in listings.
+// show presents a pull request in the server's format. Azure DevOps truncates descriptions in listings.
 func (h *hub) show(p *hubPull, listed bool) fields {
 	state := 0
 	switch {
@@ -242,7 +242,7 @@ func (h *hub) find(w http.ResponseWriter, r *http.Request) *hubPull {
 	return h.pulls[number-1]
 }
 
-// What people do.
+// The methods below do what people do.
 
 func (h *hub) change(number int64, change func(*hubPull)) {
 	h.mutex.Lock()
@@ -256,7 +256,7 @@ func (h *hub) close(number int64) {
 
 func (h *hub) reopen(number int64) { h.change(number, func(p *hubPull) { p.open = true }) }
 
-// build has a build of the head commit be in a state.
+// build sets the state of a build of the head commit.
 func (h *hub) build(number int64, name, state string) {
 	h.change(number, func(p *hubPull) {
 		if p.builds == nil {
@@ -273,7 +273,7 @@ func (h *hub) merge(number int64) {
 	})
 }
 
-// states are those of all pull requests, the oldest first.
+// states returns the states of all pull requests, the oldest first.
 func (h *hub) states() []string {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -299,7 +299,7 @@ func (h *hub) expect(t *testing.T, want ...string) {
 	}
 }
 
-// pipeline is one named p from dev, which runs 1.1.0, to prod, which runs 1.0.0.
+// pipeline is named p and promotes from dev, which runs 1.1.0, to prod, which runs 1.0.0.
 func (h *hub) pipeline() (builder *testkit.PipelineBuilder, at []string) {
 	w := h.w
 	at = w.places(2)

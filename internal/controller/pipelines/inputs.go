@@ -16,8 +16,8 @@ import (
 	"espalier.dev/internal/taskgroup"
 )
 
-// inputs is what a pull request depends on outside of the pipeline: the credentials, and the tip of the base branch. It is a text that
-// changes when one of them does; the tip is left out if it cannot be read.
+// inputs returns what a pull request depends on outside the pipeline: the credentials, and the tip of the base branch. The text changes
+// when one of them does; it omits the tip if that cannot be read.
 func (p *pulls) inputs(ctx context.Context, namespace string, strategy pipelines.PullRequestStrategy) string {
 	place, inputs, err := p.open(ctx, namespace, strategy)
 	if err != nil {
@@ -40,12 +40,12 @@ type site struct {
 	owner       types.NamespacedName
 	environment string
 	strategy    pipelines.PullRequestStrategy
-	// key of the promotion whose pull request is open there; empty if it is another thing that is looked at.
+	// key is that of the promotion whose pull request is open there; empty if something else is probed.
 	key string
 }
 
-// probes look now and then at what nobody tells of: that a repository or a Secret has been put right after a promotion failed for good,
-// and that the base branch has moved on under an open pull request.
+// probes periodically check what no event reports: that a repository or a Secret has been fixed after a promotion failed permanently, and
+// that the base branch has moved under an open pull request.
 type probes struct {
 	wake     func(types.NamespacedName)
 	interval time.Duration
@@ -55,7 +55,7 @@ type probes struct {
 	known map[types.NamespacedName]map[site]*probe
 }
 
-// look says what is found at a site. If that changes, the pipeline is woken.
+// look returns what it finds at a site. A change wakes the pipeline.
 type look func(ctx context.Context) string
 
 type probe struct {

@@ -37,7 +37,7 @@ const (
 // installer promotes by writing the revision into Installations.
 type installer struct {
 	clientFor func(fleet.ClusterKey) (client.Client, error)
-	// permitted asks the API server whether a reference into another namespace holds now.
+	// permitted asks the API server whether a reference into another namespace is permitted now.
 	permitted func(context.Context, pipeline.Reference) error
 	tenancy   *tenancy.Strict
 }
@@ -45,7 +45,7 @@ type installer struct {
 //espalier:rights pipelines
 //	get,patch installations: a promotion by the strategy installation sets the version and starts the job
 
-// install changes the Installation on each target. One that has the key of the promotion was changed by an attempt before.
+// install changes the Installation on each target. An Installation with the key of the promotion was changed by an earlier attempt.
 func (i *installer) install(ctx context.Context, p *pipelines.Pipeline, e pipeline.Promote) (pipeline.Result, error) {
 	if p.Spec.AppRef.Kind != installationKind {
 		return pipeline.Result{}, failure.Terminalf(
@@ -106,7 +106,7 @@ func (i *installer) change(ctx context.Context, at fleet.Application, e pipeline
 	return nil
 }
 
-// promote sets revision, trigger and key in one write. In the continuous flow a changed revision is trigger enough.
+// promote sets revision, trigger and key in one write. In the continuous flow, a changed revision is trigger enough.
 func promote(inst *lsv1alpha1.Installation, e pipeline.Promote) error {
 	before, err := inst.Spec.Revision()
 	if err == nil {

@@ -18,7 +18,7 @@ import (
 	"espalier.dev/internal/testkit/registry"
 )
 
-// installed is an Installation app in a namespace whose component has a version, with the blueprint inside.
+// installed is an Installation app in a namespace, with a component in the given version and an inline blueprint.
 func installed(namespace, version string) *lsv1alpha1.Installation {
 	inst := testkit.Installation(namespace, "app").
 		Blueprint("apiVersion: landscaper.gardener.cloud/v1alpha1\nkind: Blueprint\n").
@@ -30,7 +30,7 @@ func installed(namespace, version string) *lsv1alpha1.Installation {
 	return inst
 }
 
-// finish lets an Installation have succeeded with its job for the current generation, as its controller would.
+// finish makes an Installation succeed with its job for the current generation, as its controller would.
 func (w *world) finish(namespace, job string) {
 	w.Helper()
 	var inst lsv1alpha1.Installation
@@ -83,7 +83,8 @@ func TestPIP24_PIP04_ARevisionIsWrittenIntoTheNextInstallation(t *testing.T) {
 	}
 }
 
-// The component of the next installation is read from the registry in the promoted version: the installations are processed for real.
+// The controller reads the component of the next installation from the registry in the promoted version: the real controller processes the
+// installations.
 func TestPIP24_AComponentIsPromoted(t *testing.T) {
 	t.Parallel()
 	w := idleWorld(t)
@@ -123,7 +124,7 @@ exportExecutions:
 	}
 }
 
-// Without a component, spec.revisionField says what is promoted; the installations are processed for real.
+// Without a component, spec.revisionField says what is promoted; the real controller processes the installations.
 func TestPIP24_ARevisionWithoutAComponentIsPromoted(t *testing.T) {
 	t.Parallel()
 	w := idleWorld(t)
@@ -155,7 +156,7 @@ imports:
 	}
 }
 
-func TestPIP24_AnInstallationWithoutComponentVersionIsRefused(t *testing.T) {
+func TestPIP24_AnInstallationWithoutComponentVersionIsRejected(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	at := w.places(2)

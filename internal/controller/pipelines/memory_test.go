@@ -15,8 +15,8 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// onOtherForges runs a test at each Git server that keeps pull requests in its own way.
-func onOtherForges(t *testing.T, test func(*testing.T, pipelines.GitProviderType)) {
+// onOtherProviders runs a test at each Git server that keeps pull requests in its own way.
+func onOtherProviders(t *testing.T, test func(*testing.T, pipelines.GitProviderType)) {
 	t.Parallel()
 	for _, kind := range []pipelines.GitProviderType{pipelines.GitProviderBitbucketServer, pipelines.GitProviderAzureDevOps} {
 		t.Run(string(kind), func(t *testing.T) {
@@ -26,7 +26,7 @@ func onOtherForges(t *testing.T, test func(*testing.T, pipelines.GitProviderType
 	}
 }
 
-// proposeTwice has a new pipeline open a pull request, and another one for a later revision instead of it.
+// proposeTwice makes a new pipeline open a pull request, and then replace it by one for a later revision.
 func (h *hub) proposeTwice() {
 	h.w.Helper()
 	builder, at := h.pipeline()
@@ -36,7 +36,7 @@ func (h *hub) proposeTwice() {
 	h.w.untilState("p", "prod", "1.2.0", pipelines.PromotionCreated)
 }
 
-// proposeInVain has a new pipeline open a pull request, which somebody closes.
+// proposeInVain makes a new pipeline open a pull request, which a user closes.
 func (h *hub) proposeInVain() {
 	h.w.Helper()
 	builder, _ := h.pipeline()
@@ -46,13 +46,13 @@ func (h *hub) proposeInVain() {
 	h.w.untilState("p", "prod", "1.1.0", pipelines.PromotionAbandoned)
 }
 
-// wipe takes the memory of a pipeline away, as whoever restores it from a backup without status does.
+// wipe clears the status of a pipeline, as restoring it from a backup without status does.
 func (w *world) wipe(name string) {
 	w.Helper()
 	w.restore(name, pipelines.PipelineStatus{})
 }
 
-// restore gives a pipeline another status.
+// restore replaces the status of a pipeline.
 func (w *world) restore(name string, status pipelines.PipelineStatus) {
 	w.Helper()
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -68,10 +68,10 @@ func (w *world) restore(name string, status pipelines.PipelineStatus) {
 	}
 }
 
-// A pull request that somebody has closed stays closed if the pipeline is restored without its status, also where listings that are made
-// to follow pull requests show none but those that are open, or cut what tells whose they are.
+// A pull request that a user has closed stays closed if the pipeline is restored without its status, even where the listings used to
+// follow pull requests show only open ones, or truncate the text that says which pipeline they belong to.
 func TestPIP20_WhatPeopleHaveClosedStaysClosedWhenTheStatusIsLost(t *testing.T) {
-	onOtherForges(t, func(t *testing.T, kind pipelines.GitProviderType) {
+	onOtherProviders(t, func(t *testing.T, kind pipelines.GitProviderType) {
 		w := idleWorld(t)
 		h := w.newHub(kind)
 		stop := w.Manage()
@@ -92,9 +92,9 @@ func TestPIP20_WhatPeopleHaveClosedStaysClosedWhenTheStatusIsLost(t *testing.T) 
 	})
 }
 
-// The status is lost while the controller runs: what it has listed before is not believed, for it lacks what was opened since.
+// The status is lost while the controller runs: it does not trust an earlier listing, which lacks what was opened since.
 func TestPIP20_AStatusThatIsLostWhileTheControllerRunsOpensNoSecondPullRequest(t *testing.T) {
-	onOtherForges(t, func(t *testing.T, kind pipelines.GitProviderType) {
+	onOtherProviders(t, func(t *testing.T, kind pipelines.GitProviderType) {
 		w := newWorld(t)
 		h := w.newHub(kind)
 		h.proposeTwice()
@@ -110,8 +110,8 @@ func TestPIP20_AStatusThatIsLostWhileTheControllerRunsOpensNoSecondPullRequest(t
 	})
 }
 
-// An old status is restored while the controller runs. It counts other runs than those that pull requests were opened for since; what is
-// open for the revision is taken up nevertheless.
+// An old status is restored while the controller runs. It counts other runs than those for which pull requests were opened since; the open
+// one for the revision is taken up nevertheless.
 func TestPIP20_AnOldStatusThatIsRestoredOpensNoSecondPullRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -138,7 +138,7 @@ func TestPIP20_AnOldStatusThatIsRestoredOpensNoSecondPullRequest(t *testing.T) {
 	}
 }
 
-// Nothing is concluded from a Git server that does not answer: neither that there are no pull requests, nor which run it is.
+// The controller concludes nothing from a Git server that does not answer: neither that there are no pull requests, nor which run it is.
 func TestPIP20_ALostStatusWaitsForAGitServerThatFails(t *testing.T) {
 	t.Parallel()
 	for name, status := range map[string]int{"fails": http.StatusServiceUnavailable, "has had enough": http.StatusTooManyRequests} {
@@ -156,7 +156,7 @@ func TestPIP20_ALostStatusWaitsForAGitServerThatFails(t *testing.T) {
 			if p.Status.Run != nil {
 				t.Errorf("run %+v was begun", p.Status.Run)
 			}
-			if status != http.StatusTooManyRequests { // then it would be left alone for a minute
+			if status != http.StatusTooManyRequests { // after 429, the controller would leave the server alone for a minute
 				h.fail("list", 0)
 				w.untilState("p", "prod", "1.2.0", pipelines.PromotionCreated)
 			}
@@ -167,7 +167,7 @@ func TestPIP20_ALostStatusWaitsForAGitServerThatFails(t *testing.T) {
 
 // Anybody can open a pull request from a fork, and copy a description into it.
 func TestPIP22_APullRequestFromAForkIsNotTakenForOurs(t *testing.T) {
-	onOtherForges(t, func(t *testing.T, kind pipelines.GitProviderType) {
+	onOtherProviders(t, func(t *testing.T, kind pipelines.GitProviderType) {
 		w := newWorld(t)
 		h := w.newHub(kind)
 		h.proposeInVain()
@@ -186,7 +186,7 @@ func TestPIP22_APullRequestFromAForkIsNotTakenForOurs(t *testing.T) {
 }
 
 func TestPIP22_APullRequestThatIsOpenedAgainIsFollowedAgain(t *testing.T) {
-	onOtherForges(t, func(t *testing.T, kind pipelines.GitProviderType) {
+	onOtherProviders(t, func(t *testing.T, kind pipelines.GitProviderType) {
 		w := idleWorld(t)
 		h := w.newHub(kind)
 		stop := w.Manage()

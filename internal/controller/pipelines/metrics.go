@@ -25,7 +25,7 @@ var (
 
 func init() {
 	metrics.Registry.MustRegister(transitions, leadTime)
-	// What has not happened yet shows as zero, so that its first time counts as an increase.
+	// Counters start at zero, so that the first event counts as an increase.
 	for _, strategy := range []pipelines.StrategyName{
 		pipelines.StrategyPullRequest, pipelines.StrategyNotification, pipelines.StrategyInstallation,
 	} {
@@ -35,7 +35,7 @@ func init() {
 	}
 }
 
-// count keeps the metrics of what was announced.
+// count updates the metrics for an announced transition.
 func count(p *pipelines.Pipeline, n pipeline.News) {
 	if n.To != "" {
 		transitions.WithLabelValues(string(n.Strategy), string(n.To)).Inc()

@@ -18,7 +18,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// In the mode Pairwise a revision goes on although the first environment is already ahead.
+// In the mode Pairwise, a revision continues although the first environment is already ahead.
 func TestPIP13_PairwiseCarriesTwoRevisionsAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []pipelines.Mode{pipelines.ModePairwise, pipelines.ModeSuperseding} {
@@ -45,7 +45,7 @@ func TestPIP13_PairwiseCarriesTwoRevisionsAtOnce(t *testing.T) {
 	}
 }
 
-// What changes nothing about health and revision causes no write.
+// A change that affects neither health nor revision causes no write.
 func TestPIP01_NothingIsWrittenWhenNothingChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -57,7 +57,7 @@ func TestPIP01_NothingIsWrittenWhenNothingChanges(t *testing.T) {
 	for n := range 3 {
 		w.touch(at[n%2])
 	}
-	// Another pipeline of the same applications is woken by the same events, and is done after them.
+	// The same events wake another pipeline of the same applications, which finishes after them.
 	second := builder.Build()
 	second.Name = "second"
 	w.Create(second)
@@ -71,7 +71,7 @@ func TestPIP01_NothingIsWrittenWhenNothingChanges(t *testing.T) {
 	}
 }
 
-// touch changes something about the application that nobody looks at.
+// touch changes something about the application that no controller reads.
 func (w *world) touch(namespace string) {
 	w.Helper()
 	app := &unstructured.Unstructured{}
@@ -111,12 +111,12 @@ func TestPIP29_PIP02_ADeletedPipelineDropsItsWatches(t *testing.T) {
 		if err := w.Client().Delete(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
-		testkit.EventuallyGone(t, w.APIServer, p, testkit.Within(patience))
+		testkit.EventuallyGone(t, w.APIServer, p)
 		leaf.EventuallyWatches(t, "helmreleases", 1-left)
 	}
 }
 
-// gitopsCluster makes a leaf known under a name.
+// gitopsCluster registers a leaf cluster under a name.
 func (w *world) gitopsCluster(name string, leaf *testkit.APIServer) {
 	w.Helper()
 	cluster := &gitops.GitopsCluster{

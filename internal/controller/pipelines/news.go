@@ -53,10 +53,10 @@ func (n *news) close() {
 	n.recalls.close()
 }
 
-// lookNow has a repository asked soon.
+// lookNow polls a repository soon.
 func (n *news) lookNow(repository gitprovider.Repository) { n.poller.LookNow(repository) }
 
-// delivered has a Git server asked soon for what it says that it has.
+// delivered polls a Git server soon for what its event announces.
 func (n *news) delivered(event gitprovider.Event) {
 	if event.Commit != "" {
 		n.poller.CheckNow(event)
@@ -65,14 +65,14 @@ func (n *news) delivered(event gitprovider.Event) {
 	n.lookNow(event.Repository)
 }
 
-// forget lets go of a pipeline.
+// forget drops all state of a pipeline.
 func (n *news) forget(owner types.NamespacedName) {
 	n.follow(owner, nil)
 	n.probes.keep(owner, nil)
 	n.recalls.forget(owner)
 }
 
-// source is a repository as a pipeline sees it.
+// source is a repository as a pipeline accesses it.
 func (n *news) source(namespace string, strategy pipelines.PullRequestStrategy) (poll.Source, bool) {
 	repository, err := providers.Identify(strategy.Type, strategy.URL, n.pulls.rules)
 	return poll.Source{Repository: repository, Credential: namespace + "/" + strategy.SecretRef.Name}, err == nil
@@ -85,7 +85,7 @@ func (n *news) opener(namespace string, strategy pipelines.PullRequestStrategy) 
 	}
 }
 
-// observe adds what is known about pull requests to the facts about a pipeline, and sees to it that more will be known.
+// observe adds what is known about pull requests to the facts about a pipeline, and ensures that more will be known.
 func (n *news) observe(p *pipelines.Pipeline, o *pipeline.Observed) {
 	n.observeRecorded(p, o)
 	sites := map[site]look{}
@@ -113,7 +113,7 @@ func (n *news) observe(p *pipelines.Pipeline, o *pipeline.Observed) {
 	}
 }
 
-// lookAt adds what is to be looked at now and then for an environment.
+// lookAt adds the periodic probe of an environment, if it needs one.
 func (n *news) lookAt(sites map[site]look, p *pipelines.Pipeline, environment string, strategy pipelines.PullRequestStrategy) {
 	at := site{owner: client.ObjectKeyFromObject(p), environment: environment, strategy: strategy}
 	promotion := p.Status.Environments[environment].Promotion
@@ -127,7 +127,7 @@ func (n *news) lookAt(sites map[site]look, p *pipelines.Pipeline, environment st
 	}
 }
 
-// pullRequestStrategy returns how an environment is promoted to by pull requests; nil if it is not.
+// pullRequestStrategy returns the strategy of an environment that is promoted to by pull requests, and nil for others.
 func pullRequestStrategy(spec *pipelines.PipelineSpec, environment *pipelines.Environment) *pipelines.PullRequestStrategy {
 	promotion := spec.PromotionTo(*environment)
 	if promotion == nil {
@@ -136,7 +136,7 @@ func pullRequestStrategy(spec *pipelines.PipelineSpec, environment *pipelines.En
 	return promotion.Strategy.PullRequest
 }
 
-// observeRecorded tells what has become of the pull requests in the status.
+// observeRecorded adds the current state of the pull requests in the status.
 func (n *news) observeRecorded(p *pipelines.Pipeline, o *pipeline.Observed) {
 	wanted := map[followed]pipelines.PullRequestStrategy{}
 	for name, e := range p.Status.Environments {
@@ -163,17 +163,17 @@ func (n *news) observeRecorded(p *pipelines.Pipeline, o *pipeline.Observed) {
 	n.follow(client.ObjectKeyFromObject(p), n.subscriptions(p, wanted))
 }
 
-// awaited reports whether the end of a pull request is still to come.
+// awaited reports whether a pull request is still open.
 func awaited(pr *pipelines.PullRequestStatus) bool {
 	return pr != nil && pr.Number != 0 && pr.Repository != nil && (pr.State == "" || pr.State == pipelines.PullRequestOpen)
 }
 
-// reopenable reports whether a promotion waits because somebody has closed its pull request, who may open it again.
+// reopenable reports whether a promotion waits because its pull request was closed, and may be reopened.
 func reopenable(p *pipelines.PromotionStatus) bool {
 	return p.State == pipelines.PromotionAbandoned && p.PullRequest != nil && p.PullRequest.Number != 0 && p.PullRequest.Repository != nil
 }
 
-// recorded notes that a pull request is wanted, and returns what is known of it already.
+// recorded marks a pull request as wanted, and returns what is already known of it.
 func (n *news) recorded(
 	p *pipelines.Pipeline,
 	wanted map[followed]pipelines.PullRequestStrategy,
@@ -192,7 +192,7 @@ func (n *news) recorded(
 		fact = factsOfPullRequest(answer.PullRequest)
 		fact.Checks = factsOfChecks(answer.Checks)
 	case answer.Missing:
-		// Whoever removes a pull request does not want it.
+		// A removed pull request counts as closed.
 		fact = pipeline.PullRequest{Number: pr.Number, URL: pr.URL, Branch: pr.Branch, State: pipelines.PullRequestClosed}
 	default:
 		return nil
@@ -212,7 +212,7 @@ func (n *news) subscriptions(p *pipelines.Pipeline, wanted map[followed]pipeline
 	return result
 }
 
-// follow subscribes to what is wanted and to nothing else.
+// follow subscribes to the wanted pull requests and to no others.
 func (n *news) follow(owner types.NamespacedName, wanted map[followed]poll.Subscription) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

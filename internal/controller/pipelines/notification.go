@@ -22,20 +22,20 @@ import (
 )
 
 const (
-	// eventReason is the reason of the Event that a promotion by notification is.
+	// eventReason is the reason of the Event that a promotion by notification emits.
 	eventReason = "Promote"
-	// reporter is who events come from: whoever uses the API filters by the name of its first controller.
+	// reporter is the source of events: users of the API filter by the name of its first controller.
 	reporter = "pipeline-controller"
 	// notificationTimeout is how long the receiver of events may take to answer.
 	notificationTimeout = 15 * time.Second
 )
 
-// notifier promotes by telling others: by a Kubernetes Event always, and by an event for Flux's notification-controller if its address
+// notifier promotes by notifying others: always by a Kubernetes Event, and by an event for Flux's notification-controller if its address
 // is known.
 type notifier struct {
 	cluster client.Client
 	alerts  *alerts
-	// address is where notification-controller takes events; empty if there is none.
+	// address is where notification-controller receives events; empty if there is none.
 	address string
 	http    *http.Client
 }
@@ -56,8 +56,8 @@ func (n *notifier) notify(ctx context.Context, p *pipelines.Pipeline, e pipeline
 	return pipeline.Result{Message: n.unheard(ctx, p)}, nil
 }
 
-// metadataOf is what receivers of an event can use. notification-controller passes on keys only with the group of the object before
-// them, and takes that away; it never passes on the token, which serves it to recognise repetitions.
+// metadataOf returns the metadata for receivers of an event. notification-controller passes on only keys that are prefixed with the
+// object's group, and strips the prefix; it never passes on the token, which it uses to recognise repetitions.
 func metadataOf(e pipeline.Promote) map[string]string {
 	metadata := map[string]string{}
 	for key, value := range map[string]string{
@@ -86,7 +86,7 @@ func (n *notifier) record(ctx context.Context, p *pipelines.Pipeline, e pipeline
 		ReportingController: reporter,
 	}
 	if err := client.IgnoreAlreadyExists(n.cluster.Create(ctx, event)); err != nil {
-		return failure.NewRetryable(failure.Details{Reason: "EventFailed"}, fmt.Errorf("create the Event that tells of the promotion: %w", err))
+		return failure.NewRetryable(failure.Details{Reason: "EventFailed"}, fmt.Errorf("create the Event for the promotion: %w", err))
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func referenceTo(p *pipelines.Pipeline) corev1.ObjectReference {
 	}
 }
 
-// fluxEvent is what notification-controller takes.
+// fluxEvent is the format that notification-controller accepts.
 type fluxEvent struct {
 	InvolvedObject      corev1.ObjectReference `json:"involvedObject"`
 	Severity            string                 `json:"severity"`
@@ -109,7 +109,7 @@ type fluxEvent struct {
 	ReportingController string                 `json:"reportingController"`
 }
 
-// send posts the event. 429 is the answer to an event that was taken already: the token keeps others from looking like it.
+// send posts the event. Status 429 means that the event was already received: the token prevents other events from looking like it.
 func (n *notifier) send(ctx context.Context, p *pipelines.Pipeline, e pipeline.Promote, message string) error {
 	body, err := json.Marshal(fluxEvent{
 		InvolvedObject: referenceTo(p), Severity: "info", Timestamp: metav1.Now(), Message: message, Reason: eventReason,
@@ -130,7 +130,7 @@ func (n *notifier) send(ctx context.Context, p *pipelines.Pipeline, e pipeline.P
 		return failure.NewRetryable(failure.Details{Reason: "EventNotSent"}, fmt.Errorf("send the event: %w", err))
 	}
 	defer answer.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // so that the connection can be reused
 	if answer.StatusCode/100 != 2 && answer.StatusCode != http.StatusTooManyRequests {
 		return failure.NewRetryable(
 			failure.Details{Reason: "EventRefused"},
@@ -140,7 +140,7 @@ func (n *notifier) send(ctx context.Context, p *pipelines.Pipeline, e pipeline.P
 	return nil
 }
 
-// unheard says that no Alert passes the event on, if that is certain. notification-controller takes such events without a word.
+// unheard says that no Alert passes the event on, if that is certain. notification-controller accepts such events silently.
 func (n *notifier) unheard(ctx context.Context, p *pipelines.Pipeline) string {
 	if heard, known := n.alerts.passOn(ctx, p); heard || !known {
 		return ""

@@ -11,11 +11,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/manager"
 )
 
-// receiver takes events as notification-controller does, with answers that a test chooses.
+// receiver receives events like notification-controller, with answers that a test chooses.
 type receiver struct {
 	*httptest.Server
 	mutex   sync.Mutex
@@ -31,7 +33,7 @@ type event struct {
 	Metadata       map[string]string
 }
 
-// newReceiver answers with the given codes, in order, and with the last one from then on.
+// newReceiver answers with the given status codes, in order, and repeats the last one.
 func newReceiver(t *testing.T, answers ...int) *receiver {
 	r := &receiver{answers: answers}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
@@ -68,12 +70,11 @@ func TestPIP21_NotificationsReachFluxAndAreRetried(t *testing.T) {
 		t.Fatalf("%d events, %d attempts", len(got), promotion.Attempts)
 	}
 	last := got[1]
-	if want := "Promote pipeline " + w.Namespace + "/p to prod with version 1.1.0"; last.Message != want || last.Reason != "Promote" ||
-		last.Severity != "info" {
-		t.Errorf("the event is %+v, want message %q", last, want)
-	}
-	if o := last.InvolvedObject; o.Kind != "Pipeline" || o.Namespace != w.Namespace || o.Name != "p" {
-		t.Errorf("it is about %+v", o)
+	about := last.InvolvedObject
+	facts := []string{last.Severity, last.Reason, last.Message, about.Kind, about.Namespace, about.Name}
+	want := []string{"info", "Promote", "Promote pipeline " + w.Namespace + "/p to prod with version 1.1.0", "Pipeline", w.Namespace, "p"}
+	if diff := cmp.Diff(want, facts); diff != "" {
+		t.Errorf("the event (-want +got):\n%s", diff)
 	}
 	for key, want := range map[string]string{
 		"environment":  "prod",
@@ -123,7 +124,7 @@ func TestPIP21_AReceiverThatIsDownIsNamed(t *testing.T) {
 	}
 }
 
-// A receiver cannot have the controller call what only the controller can reach.
+// A receiver cannot make the controller call addresses that only the controller can reach.
 func TestEventsAreNotSentWhereNothingIsDialled(t *testing.T) {
 	t.Parallel()
 	r := httptest.NewServer(http.RedirectHandler("http://169.254.169.254/latest/meta-data/", http.StatusTemporaryRedirect))
@@ -133,7 +134,7 @@ func TestEventsAreNotSentWhereNothingIsDialled(t *testing.T) {
 	w.Create(builder.Build())
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionFailed)
 	if failed := p.Status.Environments["prod"].Promotion.Error; failed == nil ||
-		!strings.Contains(failed.Message, "address 169.254.169.254 is refused") {
+		!strings.Contains(failed.Message, "address 169.254.169.254 is rejected") {
 		t.Errorf("error %+v", failed)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/controller/requests"
 	"espalier.dev/internal/fleet"
@@ -17,8 +18,8 @@ import (
 	"espalier.dev/internal/pipeline"
 )
 
-// Observe collects what memory holds about a pipeline, and says which applications and repositories it means, so that memory holds them
-// the next time.
+// Observe collects what is cached about a pipeline, and registers the applications and repositories that it refers to, so that they are
+// cached next time.
 func (k *kind) Observe(_ context.Context, p *pipelines.Pipeline, now time.Time) (pipeline.Observed, error) {
 	owner := client.ObjectKeyFromObject(p)
 	o := pipeline.Observed{
@@ -33,6 +34,7 @@ func (k *kind) Observe(_ context.Context, p *pipelines.Pipeline, now time.Time) 
 		KeepPullRequests: p.Annotations[pipeline.KeepPullRequestsAnnotation] == "true",
 		RequestedAt:      p.Annotations[requests.Annotation],
 		Requests:         pipeline.ReadRequests(p.Annotations),
+		SuspendReason:    p.Annotations[lsv1alpha1.SuspendReasonAnnotation],
 		UserHolds:        pipeline.ReadHolds(p.Annotations),
 		RolloutDeadline:  k.rolloutDeadline,
 		Attempts:         k.attempts.of(owner, pipeline.LiveAttempts(p.Status)),
@@ -45,7 +47,7 @@ func (k *kind) Observe(_ context.Context, p *pipelines.Pipeline, now time.Time) 
 	return o, nil
 }
 
-// lookAgain does not wait for what would be looked at later: clusters that could not be connected to, and pull requests.
+// lookAgain immediately rechecks what would otherwise be checked later: clusters that could not be connected to, and pull requests.
 func (k *kind) lookAgain(p *pipelines.Pipeline) {
 	k.fleet.LookAgain(client.ObjectKeyFromObject(p))
 	for _, environment := range p.Status.Environments {
@@ -60,8 +62,8 @@ func (k *kind) lookAgain(p *pipelines.Pipeline) {
 	}
 }
 
-// observeTargets reads the state of all applications that the pipeline may refer to. Of the others nothing is read, here or elsewhere, and
-// nothing is watched on the pipeline's account. A pipeline that is going means none of them any more.
+// observeTargets reads the state of all applications that the pipeline may refer to. The controller neither reads nor watches others on
+// behalf of the pipeline. A pipeline that is being deleted no longer refers to any.
 func (k *kind) observeTargets(p *pipelines.Pipeline, deleted bool) []pipeline.Environment {
 	owner := client.ObjectKeyFromObject(p)
 	environments := make([]pipeline.Environment, len(p.Spec.Environments))
@@ -94,7 +96,7 @@ func (k *kind) observeTargets(p *pipelines.Pipeline, deleted bool) []pipeline.En
 	return environments
 }
 
-// admission is what a target means, or why it must not be looked at.
+// admission is the application that a target refers to, or why it must not be read.
 type admission struct {
 	application fleet.Application
 	problem     pipeline.Problem
@@ -114,7 +116,7 @@ func (k *kind) admit(p *pipelines.Pipeline, target pipelines.Target) admission {
 	return admission{application: application}
 }
 
-// referencesOf are all references of a pipeline into other namespaces.
+// referencesOf returns all references of a pipeline into other namespaces.
 func referencesOf(p *pipelines.Pipeline) []pipeline.Reference {
 	var references []pipeline.Reference
 	for _, environment := range p.Spec.Environments {

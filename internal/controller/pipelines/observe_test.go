@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -115,6 +116,9 @@ func TestPIP05_PIP06_LeafClustersComeAndGo(t *testing.T) {
 		ready := meta.FindStatusCondition(p.Status.Conditions, pipelines.ConditionReady)
 		return ready != nil && ready.Status == metav1.ConditionFalse && ready.Reason == pipelines.ReasonTargetClusterNotFound
 	})
+	if event := w.untilEvent("p", "GetClusterError"); event.Type != corev1.EventTypeWarning || !strings.Contains(event.Message, "north") {
+		t.Errorf("the Event is %s: %s", event.Type, event.Message)
+	}
 	cluster := &gitops.GitopsCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "north"},
 		Spec:       gitops.GitopsClusterSpec{SecretRef: &gitops.LocalObjectReference{Name: "north"}},
@@ -142,12 +146,14 @@ func TestPIP05_PIP06_LeafClustersComeAndGo(t *testing.T) {
 	gone := w.until("p", "with the last revision of a cluster that is gone", func(p *pipelines.Pipeline) bool {
 		return held(p, "prod", pipelines.HoldTargetNotReadable) && p.Status.LatestRevision == "1.2.0"
 	})
-	if target := gone.Status.Environments["prod"].Targets[0]; target.Revision != "1.1.0" || target.UnreadableSince == nil || target.Ready {
-		t.Errorf("the target is %+v", target)
+	target := gone.Status.Environments["prod"].Targets[0]
+	facts := map[string]any{"revision": target.Revision, "unreadable": target.UnreadableSince != nil, "ready": target.Ready}
+	if diff := cmp.Diff(map[string]any{"revision": "1.1.0", "unreadable": true, "ready": false}, facts); diff != "" {
+		t.Errorf("the target (-want +got):\n%s", diff)
 	}
 }
 
-// kubeconfigOf is what a user would put into the Secret of a cluster.
+// kubeconfigOf is what a user would store in the Secret of a cluster.
 func kubeconfigOf(t *testing.T, server *testkit.APIServer) []byte {
 	t.Helper()
 	config := server.Config()

@@ -14,10 +14,10 @@ import (
 	"espalier.dev/internal/pipeline"
 )
 
-// reasonFailed is for errors that nobody has classified.
+// reasonFailed is for unclassified errors.
 const reasonFailed = "AttemptFailed"
 
-// changeable is an error together with what has to change before another attempt makes sense.
+// changeable is an error together with the inputs that must change before another attempt makes sense.
 type changeable struct {
 	error
 	inputs string
@@ -25,7 +25,7 @@ type changeable struct {
 
 func (c changeable) Unwrap() error { return c.error }
 
-// problemOf puts an error into the words of a status.
+// problemOf returns an error in the form that a status contains.
 func problemOf(err error) pipeline.AttemptError {
 	problem := pipeline.AttemptError{
 		Reason:    cmp.Or(failure.DetailsOf(err).Reason, reasonFailed),

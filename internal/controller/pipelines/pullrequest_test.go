@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -28,7 +29,7 @@ type provider struct {
 	w     *world
 }
 
-// newProvider makes the repository and the Secret that opens it.
+// newProvider creates the repository and the Secret with its credentials.
 func (w *world) newProvider() *provider {
 	w.Helper()
 	gitea := externals.Gitea(w.T)
@@ -57,7 +58,7 @@ func (f *provider) strategy() pipelines.PullRequestStrategy {
 	}
 }
 
-// open returns the pull requests that are open.
+// open returns the open pull requests.
 func (f *provider) open() []externals.PullRequest {
 	var open []externals.PullRequest
 	for _, pr := range f.PullRequests(f.w.T) {
@@ -87,8 +88,12 @@ func TestPIP20_PIP22_PIP23_APullRequestIsOpenedFollowedAndMerged(t *testing.T) {
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
 	promotion := p.Status.Environments["prod"].Promotion
 	open := f.open()
-	if len(open) != 1 || promotion.PullRequest.URL != open[0].URL || promotion.PullRequest.Number != int64(open[0].Number) {
-		t.Fatalf("status %+v, open %+v", promotion.PullRequest, open)
+	if len(open) != 1 {
+		t.Fatalf("open %+v", open)
+	}
+	named := []any{promotion.PullRequest.URL, promotion.PullRequest.Number}
+	if diff := cmp.Diff([]any{open[0].URL, int64(open[0].Number)}, named); diff != "" {
+		t.Fatalf("pull request in the status (-want +got):\n%s", diff)
 	}
 	if want := "Promote " + w.Namespace + "/p in prod to 1.1.0"; open[0].Title != want {
 		t.Errorf("title %q, want %q", open[0].Title, want)
@@ -168,8 +173,11 @@ func TestPIP22_AClosedPullRequestIsAbandonedUntilARetry(t *testing.T) {
 		"time":        "2026-01-01T00:00:00Z",
 	})
 	p = w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
-	if all := f.PullRequests(t); len(all) != 2 || len(f.open()) != 1 || p.Status.Environments["prod"].Promotion.Retries != 1 {
-		t.Errorf("pull requests %+v, promotion %+v", all, p.Status.Environments["prod"].Promotion)
+	counts := map[string]int{
+		"pull requests": len(f.PullRequests(t)), "open": len(f.open()), "retries": int(p.Status.Environments["prod"].Promotion.Retries),
+	}
+	if diff := cmp.Diff(map[string]int{"pull requests": 2, "open": 1, "retries": 1}, counts); diff != "" {
+		t.Errorf("after the retry (-want +got):\n%s", diff)
 	}
 }
 
@@ -183,14 +191,15 @@ func TestPIP29_ADeletedPipelineClosesItsPullRequests(t *testing.T) {
 	if err := w.Client().Delete(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	testkit.EventuallyGone(t, w.APIServer, p, testkit.Within(patience))
+	testkit.EventuallyGone(t, w.APIServer, p)
 	if open := f.open(); len(open) > 0 {
 		t.Errorf("still open: %+v", open)
 	}
 	if branches := f.Branches(t); len(branches) != 1 {
 		t.Errorf("branches %v", branches)
 	}
-	// To another one of the same name it looks as if somebody had closed it, since who did is not remembered. A retry goes on.
+	// To a new pipeline of the same name it looks as if a user had closed the pull request, since it is not recorded who did. A retry
+	// continues.
 	w.Create(builder.Build())
 	again := w.untilState("p", "prod", "1.1.0", pipelines.PromotionAbandoned)
 	w.ask(again, map[string]any{
@@ -296,7 +305,7 @@ func TestPIP22_PipelinesShareARepository(t *testing.T) {
 	}
 }
 
-// The base branch changes the very lines that the pull request is about: its branch is made anew, so that it can be merged.
+// The base branch changes the very lines that the pull request changes: its branch is recreated, so that it can be merged.
 func TestPIP22_ABaseThatMovesOnDoesNotSpoilThePullRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -319,7 +328,7 @@ func TestPIP22_ABaseThatMovesOnDoesNotSpoilThePullRequest(t *testing.T) {
 	}
 }
 
-// Somebody works on the branch: their commits stay, and the pull request is followed to its end all the same.
+// Somebody works on the branch: their commits stay, and the pull request is nevertheless followed to its end.
 func TestPIP22_ForeignCommitsAreRespected(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -341,7 +350,7 @@ func TestPIP22_ForeignCommitsAreRespected(t *testing.T) {
 	}
 }
 
-// Somebody sets another version by hand after a promotion: it is not undone by the next one unless somebody asks for it.
+// Somebody sets another version by hand after a promotion: the next promotion does not undo it unless a user requests that.
 func TestPIP22_WhatIsSetByHandIsNotUndone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

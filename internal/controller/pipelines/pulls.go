@@ -28,9 +28,9 @@ import (
 	"espalier.dev/internal/tenancy"
 )
 
-// pulls promotes by pull requests and knows what has become of them.
+// pulls promotes by pull requests and follows their state.
 type pulls struct {
-	// secrets reads Secrets one by one, when they are needed; none is kept.
+	// secrets reads Secrets one by one, on demand; none is cached.
 	secrets  client.Reader
 	tenancy  *tenancy.Strict
 	rules    dial.Rules
@@ -51,11 +51,11 @@ func newPulls(secrets client.Reader, options Options, wake func(types.Namespaced
 	return p
 }
 
-// turns are the pools for work in a repository: those who wait for others in the same one keep nobody else waiting.
+// turns returns the pools for work in a repository: those that wait for others in the same one delay no other repository.
 func (p *pulls) turns(strategy pipelines.PullRequestStrategy) []pool {
 	repository, err := providers.Identify(strategy.Type, strategy.URL, p.rules)
 	if err != nil {
-		return nil // the attempt will say so
+		return nil // the attempt will report it
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -68,7 +68,7 @@ func (p *pulls) turns(strategy pipelines.PullRequestStrategy) []pool {
 //espalier:rights pipelines
 //	get secrets: tokens of Git servers
 
-// open reads the credentials of a repository anew. inputs stands for them, and gives nothing away.
+// open rereads the credentials of a repository. inputs identifies them without revealing anything.
 func (p *pulls) open(
 	ctx context.Context,
 	namespace string,
@@ -79,7 +79,7 @@ func (p *pulls) open(
 	err = p.secrets.Get(ctx, types.NamespacedName{Namespace: namespace, Name: strategy.SecretRef.Name}, &secret)
 	if apierrors.IsNotFound(err) {
 		return place, "", failure.NewRetryable(failure.Details{Reason: pipeline.ReasonNoCredentials},
-			fmt.Errorf("pull-request.secretRef names Secret %s/%s, which does not exist: create it with the keys %s, %s and %s",
+			fmt.Errorf("pull-request.secretRef refers to Secret %s/%s, which does not exist: create it with the keys %s, %s and %s",
 				namespace, strategy.SecretRef.Name, gitprovider.KeyUsername, gitprovider.KeyPassword, gitprovider.KeyToken))
 	}
 	if err != nil {
@@ -106,7 +106,7 @@ func (p *pulls) open(
 	}, inputs, nil
 }
 
-// promotion returns what an attempt to open a pull request does.
+// promotion returns the task of an attempt to open a pull request.
 func (p *pulls) promotion(owner *pipelines.Pipeline, e pipeline.Promote) task {
 	strategy := *e.Strategy.PullRequest
 	return task{p.turns(strategy), func(ctx context.Context) (pipeline.Result, error) {
@@ -114,7 +114,7 @@ func (p *pulls) promotion(owner *pipelines.Pipeline, e pipeline.Promote) task {
 		if err != nil {
 			return pipeline.Result{}, changeable{err, inputs}
 		}
-		// Whatever becomes of it, what was listed before may lack it.
+		// Whatever the outcome, earlier listings may lack the pull request.
 		defer p.news.recalls.end(seeker{client.ObjectKeyFromObject(owner), e.ID.Environment})
 		made, err := p.proposer.Propose(ctx, requestFor(owner, e, strategy, place))
 		if failure.KindOf(err) == failure.Terminal {
@@ -128,7 +128,7 @@ func (p *pulls) promotion(owner *pipelines.Pipeline, e pipeline.Promote) task {
 	}}
 }
 
-// requestFor is what all attempts of a promotion ask for.
+// requestFor returns what all attempts of a promotion request.
 func requestFor(
 	owner *pipelines.Pipeline,
 	e pipeline.Promote,
@@ -143,8 +143,9 @@ func requestFor(
 	}
 }
 
-// expectedAt are the values that the base branch may hold before a promotion: what runs, what was promoted before, and what is promoted
-// now. Whoever asks to promote now has seen what is there, and before the first promotion anything may be.
+// expectedAt returns the values that the base branch may hold before a promotion: what runs, what was promoted before, and what is
+// promoted now. A user who requests a promotion now has seen the current value, and before the first promotion any value may be there;
+// then it returns nil.
 func expectedAt(owner *pipelines.Pipeline, e pipeline.Promote) []string {
 	status := owner.Status.Environments[e.ID.Environment]
 	if len(status.History) == 0 || status.Promotion == nil || status.Promotion.Expedited || status.Promotion.Retries > 0 {
@@ -160,15 +161,15 @@ func expectedAt(owner *pipelines.Pipeline, e pipeline.Promote) []string {
 	return expected
 }
 
-// noteOn warns the people who look at the pull request.
+// noteOn returns a warning for the reviewers of the pull request.
 func noteOn(e pipeline.Promote) string {
 	if !e.Downgrade {
 		return ""
 	}
-	return "**Note:** a target of this environment runs a higher version than the one that is promoted."
+	return "**Note:** a target of this environment runs a higher version than the promoted one."
 }
 
-// begunAt is when the promotion was begun. The commit has that time, so that all attempts make the same one.
+// begunAt returns when the promotion started. The commit has that time, so that all attempts create the same one.
 func begunAt(owner *pipelines.Pipeline, e pipeline.Promote) time.Time {
 	if promotion := owner.Status.Environments[e.ID.Environment].Promotion; promotion != nil {
 		return promotion.StartTime.Time
@@ -187,7 +188,7 @@ func resultOf(made pullrequest.Proposal, e pipeline.Promote) pipeline.Result {
 	return result
 }
 
-// withdrawal returns what an attempt to close a pull request does.
+// withdrawal returns the task of an attempt to close a pull request.
 func (p *pulls) withdrawal(namespace string, e pipeline.Withdraw) task {
 	if e.PullRequest.Repository == nil {
 		return task{do: func(context.Context) (pipeline.Result, error) { return pipeline.Result{}, nil }}
@@ -221,7 +222,7 @@ func factsOfPullRequest(p gitprovider.PullRequest) pipeline.PullRequest {
 	}
 }
 
-// factsOfChecks is nil as long as nobody has asked for them.
+// factsOfChecks returns nil until the checks have been requested.
 func factsOfChecks(c *gitprovider.Checks) *pipelines.PullRequestChecks {
 	if c == nil {
 		return nil
@@ -232,10 +233,10 @@ func factsOfChecks(c *gitprovider.Checks) *pipelines.PullRequestChecks {
 	}
 }
 
-// close ends what goes on beside the passes.
+// close ends the work that runs beside the passes.
 func (p *pulls) close() { p.news.close() }
 
-// forget lets go of a pipeline.
+// forget drops all state of a pipeline.
 func (p *pulls) forget(owner types.NamespacedName) { p.news.forget(owner) }
 
 // observe adds what is known about pull requests to the facts about a pipeline.

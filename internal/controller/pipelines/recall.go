@@ -32,7 +32,7 @@ func forgetful(status *pipelines.PipelineStatus, e pipelines.EnvironmentStatus) 
 	return status.Run == nil || p != nil && p.Attempts == 0 && p.PullRequest == nil
 }
 
-// observeForgotten looks for pull requests that say they are for the pipeline.
+// observeForgotten looks for pull requests that claim to belong to the pipeline.
 func (n *news) observeForgotten(p *pipelines.Pipeline, o *pipeline.Observed, environment int, strategy pipelines.PullRequestStrategy) {
 	source, ok := n.source(p.Namespace, strategy)
 	if !ok {
@@ -40,7 +40,7 @@ func (n *news) observeForgotten(p *pipelines.Pipeline, o *pipeline.Observed, env
 	}
 	facts, name := &o.Environments[environment], p.Spec.Environments[environment].Name
 	if working(o.Attempts, name) {
-		// An attempt from before the memory was lost: it may still open one.
+		// This attempt started before the status was lost: it may still open a pull request.
 		facts.ListingPending = true
 		return
 	}
@@ -53,7 +53,7 @@ func (n *news) observeForgotten(p *pipelines.Pipeline, o *pipeline.Observed, env
 		if !ours || mark.Environment != name || pr.Base != strategy.BaseBranch {
 			continue
 		}
-		// Anybody can write a description. Only who may push can have made the branch.
+		// Anybody can write a description. Only a user with push rights can have created the branch.
 		if pr.Fork || pr.Head != pipeline.Branch(p.Namespace, p.Name, name, mark.Key) {
 			continue
 		}
@@ -79,8 +79,8 @@ type seeker struct {
 	environment string
 }
 
-// recalls lists the pull requests of repositories for those who have no memory. A listing serves all who were seeking when it began, and
-// nobody who lost the memory later: it would not have what was opened in between.
+// recalls lists the pull requests of repositories for seekers. A listing serves those who were seeking when it started, and none who lost
+// their status later: it would lack what was opened in between.
 type recalls struct {
 	wake  func(types.NamespacedName)
 	pause time.Duration
@@ -91,15 +91,15 @@ type recalls struct {
 	known map[poll.Source]*recall
 }
 
-// recall is what was listed of a repository. Listings have numbers.
+// recall is the result of listing a repository. Listings are numbered.
 type recall struct {
 	running bool
-	// begun and ended are the numbers of the last listings that did; the rest tells of the one that ended.
+	// begun and ended are the numbers of the last listings that started and finished; the fields below describe the one that finished.
 	begun, ended int
 	found        []gitprovider.PullRequest
 	problem      error
 	at           time.Time
-	// needs has the first listing that each seeker may believe.
+	// needs is the number of the first listing that each seeker may trust.
 	needs map[seeker]int
 }
 
@@ -112,9 +112,9 @@ func (r *recalls) close() { r.tasks.End() }
 // opener connects to a repository.
 type opener func(context.Context) (gitprovider.Provider, error)
 
-// of returns the pull requests of a repository that may be ours. known is false while they are being listed, or as long as that fails and
-// may yet work; the pipeline is woken when there is something new. If it cannot work until somebody acts, nothing is found, and nothing is
-// waited for: an attempt will tell what is wrong.
+// of returns the pull requests of a repository that may be ours. known is false while they are being listed, or while that fails and a
+// retry may help; the pipeline is woken when there is a result. If a retry cannot help until a user acts, of finds nothing and does not
+// wait: an attempt will report what is wrong.
 func (r *recalls) of(who seeker, source poll.Source, open opener) (found []gitprovider.PullRequest, known bool, problem error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,18 +145,18 @@ func (r *recalls) of(who seeker, source poll.Source, open opener) (found []gitpr
 	return nil, false, problem
 }
 
-// isLasting reports whether listing again is of no use until somebody acts.
+// isLasting reports whether listing again is useless until a user acts.
 func isLasting(err error) bool {
 	return failure.KindOf(err) == failure.Terminal || failure.DetailsOf(err).Reason == pipeline.ReasonNoCredentials
 }
 
-// end says that an environment does not seek any more: it remembers, or has done something that a listing may not show. If it seeks again,
-// it is not told anything that was listed before.
+// end says that an environment no longer seeks: its status is known again, or it has done something that a listing may not show. If it
+// seeks again, it does not get results that were listed before.
 func (r *recalls) end(who seeker) {
 	r.forgetIf(func(s seeker) bool { return s == who })
 }
 
-// forget lets go of a pipeline.
+// forget drops all seekers of a pipeline.
 func (r *recalls) forget(owner types.NamespacedName) {
 	r.forgetIf(func(s seeker) bool { return s.owner == owner })
 }
@@ -176,10 +176,10 @@ func (r *recalls) forgetIf(gone func(seeker) bool) {
 	}
 }
 
-// maxPause is what the time between two attempts to list grows to.
+// maxPause is the upper limit of the pause between two attempts to list.
 const maxPause = 15 * time.Minute
 
-// run lists until nobody seeks more than was found.
+// run lists until no seeker needs a newer listing.
 func (r *recalls) run(source poll.Source, entry *recall, open opener) {
 	pause := r.pause
 	for {
@@ -214,7 +214,7 @@ func (r *recalls) begin(entry *recall) int {
 	return entry.begun
 }
 
-// listed is what a listing came to.
+// listed is the outcome of a listing.
 type listed struct {
 	number  int
 	found   []gitprovider.PullRequest
@@ -239,7 +239,7 @@ func (r *recalls) finish(source poll.Source, entry *recall, l listed) (waiting [
 	return waiting, again
 }
 
-// listTimeout is for all pages together.
+// listTimeout applies to all pages together.
 const listTimeout = 5 * time.Minute
 
 func (r *recalls) list(open opener) ([]gitprovider.PullRequest, error) {
@@ -265,12 +265,11 @@ func (r *recalls) list(open opener) ([]gitprovider.PullRequest, error) {
 	return slices.DeleteFunc(found, func(pr gitprovider.PullRequest) bool { return !pullrequest.Marked(pr.Body) }), nil
 }
 
-// lastPerEnvironment is how many pull requests that have ended are looked at for each environment. The last one tells the number of the
-// run; there are more for a run only if somebody asked for a retry.
+// lastPerEnvironment is how many ended pull requests per environment are considered. The last one shows the number of the run; a run has
+// more than one only if a user requested a retry.
 const lastPerEnvironment = 5
 
-// lastOf keeps the pull requests whose branches are named like ours: all that are open, and of the others the last ones of each
-// environment.
+// lastOf keeps the pull requests whose branches are named like ours: all open ones, and the last ended ones of each environment.
 func lastOf(all []gitprovider.PullRequest) []gitprovider.PullRequest {
 	all = slices.Clone(all)
 	slices.SortFunc(all, func(a, b gitprovider.PullRequest) int { return int(b.Number - a.Number) })

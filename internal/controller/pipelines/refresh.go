@@ -14,9 +14,9 @@ import (
 	"espalier.dev/internal/pipeline"
 )
 
-// refresher keeps the branch of an open pull request such that it can be merged: when the base branch has moved on, the same is proposed
-// again, which makes the branch anew if the same files have changed, and never if somebody else has worked on it. Nothing is recorded:
-// whatever happens to it, it can be done again. The poller will tell of the new commit.
+// refresher keeps the branch of an open pull request mergeable: when the base branch has moved, it proposes the same change again, which
+// recreates the branch if the same files have changed, but never if another client has worked on it. It records nothing, because it can be
+// repeated at any time. The poller will report the new commit.
 func (p *pulls) refresher(owner *pipelines.Pipeline, environment string, strategy pipelines.PullRequestStrategy) look {
 	owner = owner.DeepCopy()
 	promotion := owner.Status.Environments[environment].Promotion
@@ -29,7 +29,7 @@ func (p *pulls) refresher(owner *pipelines.Pipeline, environment string, strateg
 	return func(ctx context.Context) string {
 		tip, err := p.refresh(ctx, owner, again, strategy, seen)
 		if err != nil && ctx.Err() == nil {
-			log.Log.Info("The branch of a pull request was not brought up to date", "pipeline", owner.Namespace+"/"+owner.Name,
+			log.Log.Info("Cannot update the branch of a pull request", "pipeline", owner.Namespace+"/"+owner.Name,
 				"environment", environment, "branch", again.Branch, "error", err.Error())
 		}
 		seen = cmp.Or(tip, seen)
@@ -37,7 +37,7 @@ func (p *pulls) refresher(owner *pipelines.Pipeline, environment string, strateg
 	}
 }
 
-// refresh proposes again if the base branch is not where it was seen, and returns where it is.
+// refresh proposes the revision again if the base branch has moved from where it was seen, and returns its new tip.
 func (p *pulls) refresh(
 	ctx context.Context,
 	owner *pipelines.Pipeline,

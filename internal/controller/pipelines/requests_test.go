@@ -9,7 +9,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// Tools of Flux ask by an annotation, and wait until the status has its value.
+// Tools of Flux request a reconcile by an annotation, and wait until the status has its value.
 func TestARequestToLookAgainIsAnswered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

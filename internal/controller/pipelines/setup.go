@@ -36,23 +36,24 @@ const Name = "pipelines"
 
 const pipelineKind = "Pipeline"
 
-// Options configure the controller of pipelines. What is zero has a default.
+// Options configure the controller of pipelines. Zero values mean the defaults.
 type Options struct {
-	// Workers is how many pipelines are looked at at once.
+	// Workers is how many pipelines are reconciled concurrently.
 	Workers int
-	// EventsAddress is where Flux's notification-controller takes events; empty if there is none.
+	// EventsAddress is where Flux's notification-controller receives events; empty if there is none.
 	EventsAddress string
-	// PollInterval is how often a repository with open pull requests is asked for news of them.
+	// PollInterval is how often a repository with open pull requests is polled for changes.
 	PollInterval time.Duration
-	// RolloutDeadline is how long a promotion may take to arrive before it is called stalled.
+	// RolloutDeadline is how long a promotion may take to arrive before it counts as stalled.
 	RolloutDeadline time.Duration
 	// AttemptTimeout ends an attempt to promote that hangs.
 	AttemptTimeout time.Duration
-	// ConcurrentPullRequests is how many repositories are worked in at once, ConcurrentAttempts how many other attempts are made at once.
+	// ConcurrentPullRequests is how many repositories are worked on concurrently, ConcurrentAttempts how many other attempts run
+	// concurrently.
 	ConcurrentPullRequests, ConcurrentAttempts int
-	// ApplicationKinds are those that spec.appRef may name; pipeline.DefaultKinds if it is empty.
+	// ApplicationKinds are the kinds that spec.appRef may name; the default is pipeline.DefaultKinds.
 	ApplicationKinds []schema.GroupKind
-	// Dialer says where clusters, Git servers and receivers of events may be.
+	// Dialer limits the addresses of clusters, Git servers and receivers of events.
 	Dialer dial.Rules
 }
 
@@ -136,7 +137,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controller, error) {
 		Reader: mgr.GetClient(), Writer: mgr.GetClient(), Clock: clock.RealClock{},
 	}
 	c := &Controller{kind: k, wakes: wakes, clusters: clusters}
-	// Its own writes wake a pipeline, too: what a pass records is what the next one follows, and that costs no request.
+	// A pipeline's own writes wake it, too: the next pass builds on what this one records, and that costs no request.
 	err = l.Controller(mgr, options.Workers).
 		Watches(&pipelines.Pipeline{}, &handler.EnqueueRequestForObject{}).
 		WatchesRawSource(leaves.Source()).
@@ -151,7 +152,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controller, error) {
 	return c, nil
 }
 
-// setupGrants has the manager watch grants, through a client of their own: the manager's may know some namespaces only.
+// setupGrants adds a watch of grants to the manager, with a separate client: the manager's client may be limited to some namespaces.
 func setupGrants(mgr ctrl.Manager, wake func(types.NamespacedName)) (*grants, error) {
 	watching, err := client.NewWithWatch(mgr.GetConfig(), client.Options{
 		Scheme:     mgr.GetScheme(),
@@ -168,24 +169,24 @@ func setupGrants(mgr ctrl.Manager, wake func(types.NamespacedName)) (*grants, er
 	return g, mgr.Add(g)
 }
 
-// Controller is the running controller, as far as others have something to say to it.
+// Controller is the interface of the running controller to others.
 type Controller struct {
 	kind     *kind
 	wakes    *wakes
 	clusters *target.Clusters
 }
 
-// LookNow has a pipeline looked at.
+// LookNow triggers a pass over a pipeline.
 func (c *Controller) LookNow(p types.NamespacedName) { c.wakes.wake(p) }
 
-// Delivered has a repository asked for news, because its Git server has some.
+// Delivered triggers a poll of a repository, because its Git server has announced changes.
 func (c *Controller) Delivered(_ types.NamespacedName, event gitprovider.Event) {
 	c.kind.pulls.news.delivered(event)
 }
 
-// Start ends everything that goes on beside the passes when the context ends.
+// Start ends the work that runs beside the passes when the context ends.
 func (c *Controller) Start(ctx context.Context) error {
-	// Of several managers in one process the first one's fleet is measured.
+	// If one process has several managers, the first one's fleet is measured.
 	if metrics.Registry.Register(c.kind.fleet) == nil {
 		defer metrics.Registry.Unregister(c.kind.fleet)
 	}
@@ -197,13 +198,13 @@ func (c *Controller) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection has it run in every replica, so that it also ends in every one.
+// NeedLeaderElection returns false, so that Start runs, and cleans up, in every replica.
 func (c *Controller) NeedLeaderElection() bool { return false }
 
-// Decide is pipeline.Decide.
+// Decide delegates to the pure package.
 func (k *kind) Decide(o pipeline.Observed) pipeline.Decision { return pipeline.Decide(o) }
 
-// Settle puts the outcome into the status.
+// Settle writes the outcome to the status.
 func (k *kind) Settle(
 	p *pipelines.Pipeline,
 	o pipeline.Observed,
@@ -216,10 +217,9 @@ func (k *kind) Settle(
 // Phase is empty: a pipeline has none.
 func (k *kind) Phase(*pipelines.Pipeline) pipeline.Phase { return "" }
 
-// Status returns the status.
 func (k *kind) Status(p *pipelines.Pipeline) any { return &p.Status }
 
-// forget drops everything that is kept for a pipeline that is gone.
+// forget drops all state of a pipeline that is gone.
 func (k *kind) forget(p types.NamespacedName) {
 	k.fleet.Forget(p)
 	k.grants.ask(p, nil)
@@ -227,7 +227,7 @@ func (k *kind) forget(p types.NamespacedName) {
 	k.attempts.forget(p)
 }
 
-// forgetting lets go of pipelines that do not exist any more.
+// forgetting drops the state of pipelines that no longer exist.
 type forgetting struct {
 	kind *kind
 	loop *pipelineLoop

@@ -15,7 +15,7 @@ import (
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// wakes says which pipelines to look at. In a replica that does not lead nobody looks, and whoever takes over looks at all of them.
+// wakes enqueues pipelines. A replica that does not lead ignores wakes, and a new leader processes all pipelines.
 type wakes struct {
 	mu    sync.Mutex
 	queue queue

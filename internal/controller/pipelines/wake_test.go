@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Whoever says "look now" has the pipeline put into the queue; before there is one, nobody leads.
+// LookNow enqueues the pipeline; without a queue, this replica does not lead.
 func TestPIP27_LookingNowIsAnotherPass(t *testing.T) {
 	c := &Controller{wakes: &wakes{}}
 	c.LookNow(owner)

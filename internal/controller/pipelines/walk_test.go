@@ -13,7 +13,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// A revision goes from environment to environment, each time when it is healthy in the one before; and so does the next.
+// A revision moves from environment to environment, each time it is healthy in the previous one; and so does the next revision.
 func TestPIP01_PIP11_ARevisionReachesAllEnvironments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -50,7 +50,7 @@ func TestPIP01_PIP11_ARevisionReachesAllEnvironments(t *testing.T) {
 	}
 }
 
-// Helm went back to the version before: the promotion is over, and it is not made again by itself.
+// Helm rolled back to the previous version: the promotion is over, and is not repeated automatically.
 func TestPIP20_ARemediationIsReportedAndNotRepeated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -24,10 +24,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// patience is for broken tests only.
-const patience = 90 * time.Second
-
-// world is a management cluster with the controller of pipelines. The test plays Flux: it writes what applications say of themselves.
+// world is a management cluster with the controller of pipelines. The test plays Flux: it writes the status of applications.
 type world struct{ *managed.World }
 
 // newWorld runs the controller until the test ends.
@@ -38,7 +35,7 @@ func newWorld(t *testing.T, change ...func(*manager.Options)) *world {
 	return w
 }
 
-// idleWorld is a world in which nobody works yet.
+// idleWorld is a world without a running controller.
 func idleWorld(t *testing.T, change ...func(*manager.Options)) *world {
 	t.Helper()
 	w := &world{managed.NewWorld(t, managed.Controllers("pipelines"), func(o *manager.Options) { o.Pipelines.PollInterval = time.Second })}
@@ -49,7 +46,7 @@ func idleWorld(t *testing.T, change ...func(*manager.Options)) *world {
 	return w
 }
 
-// places makes a namespace for each environment, which permits the pipelines of the world to refer to it.
+// places creates a namespace for each environment, with a grant for the pipelines of the world.
 func (w *world) places(number int) []string {
 	w.Helper()
 	var names []string
@@ -61,7 +58,7 @@ func (w *world) places(number int) []string {
 
 var helmRelease = schema.GroupVersionKind{Group: "helm.toolkit.fluxcd.io", Version: "v2", Kind: "HelmRelease"}
 
-// deploy lets the HelmRelease app in a namespace run a revision, healthy or not, as helm-controller would report it.
+// deploy makes the HelmRelease app in a namespace run a revision, healthy or not, as helm-controller would report it.
 func (w *world) deploy(cluster client.Client, namespace, revision string, healthy bool) {
 	w.Helper()
 	ready, reason := "True", "UpgradeSucceeded"
@@ -73,7 +70,7 @@ func (w *world) deploy(cluster client.Client, namespace, revision string, health
 	}, ready, reason)
 }
 
-// write makes the HelmRelease app if there is none, and gives it a status with a condition Ready.
+// write creates the HelmRelease app if there is none, and gives it a status with a condition Ready.
 func (w *world) write(cluster client.Client, namespace string, status map[string]any, ready, reason string) {
 	w.Helper()
 	app := &unstructured.Unstructured{}
@@ -97,11 +94,11 @@ func (w *world) write(cluster client.Client, namespace string, status map[string
 	}
 }
 
-// until waits until a pipeline is as it should be.
+// until waits until a condition holds for a pipeline.
 func (w *world) until(name, what string, holds func(*pipelines.Pipeline) bool) *pipelines.Pipeline {
 	w.Helper()
 	stub := &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
-	return testkit.Eventually(w.T, w.APIServer, stub, testkit.Is(what, holds), testkit.Within(patience))
+	return testkit.Eventually(w.T, w.APIServer, stub, testkit.Is(what, holds))
 }
 
 // untilState waits until the promotion of a revision to an environment has reached a state.
@@ -138,7 +135,7 @@ func (w *world) promoteEvents(name string) []string {
 // untilEvent waits for an Event of a pipeline.
 func (w *world) untilEvent(name, reason string) *corev1.Event {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), patience)
+	ctx, cancel := context.WithTimeout(w.Context(), testkit.Patience)
 	defer cancel()
 	watcher, err := w.Client().Watch(ctx, &corev1.EventList{}, client.InNamespace(w.Namespace))
 	if err != nil {

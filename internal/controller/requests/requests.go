@@ -4,7 +4,7 @@
 // Package requests lets the annotation by which tools of Flux ask for a reconcile ask for one here, too.
 //
 // A new value of reconcile.fluxcd.io/requestedAt becomes operation=reconcile, once. Both are metadata, so one write replaces the one by
-// the other and remembers the value; the status, by which tools see that they were heard, follows. A crash between the two writes loses
+// the other and records the value; the status, by which tools see that they were heard, follows. A crash between the two writes loses
 // and repeats nothing.
 package requests
 
@@ -25,23 +25,23 @@ import (
 )
 
 const (
-	// Annotation is how tools of Flux ask for a reconcile: any value that was not there before.
+	// Annotation is how tools of Flux request a reconcile, with any new value.
 	Annotation = "reconcile.fluxcd.io/requestedAt"
-	// TakenAnnotation is the value that was turned into an operation last.
+	// TakenAnnotation is the last value that was turned into an operation.
 	TakenAnnotation = "espalier.dev/requested-at-taken"
 )
 
-// Kind is a kind whose objects can be asked for a reconcile.
+// Kind is a kind whose objects accept requests for a reconcile.
 type Kind[T client.Object] struct {
-	// Name of the controller.
+	// Name is the name of the controller.
 	Name string
 	New  func() T
-	// Obeys reports whether operation=reconcile has an effect on the object itself. Other objects are reached by way of their parents.
+	// Obeys reports whether operation=reconcile has an effect on the object itself. Other objects are reached through their parents.
 	Obeys  func(T) bool
 	Status func(T) *lsv1alpha1.RunStatus
 }
 
-// Setup adds the controller that hears requests for a kind.
+// Setup adds the controller that handles requests for a kind.
 func Setup[T client.Object](mgr ctrl.Manager, kind Kind[T]) error {
 	asks := predicate.NewPredicateFuncs(func(object client.Object) bool { return object.GetAnnotations()[Annotation] != "" })
 	return ctrl.NewControllerManagedBy(mgr).Named(kind.Name+"-requests").
@@ -64,7 +64,7 @@ type hearing[T client.Object] struct {
 //espalier:rights deployitems
 //	patch deployitems,deployitems/status: a request of Flux becomes one of ours, and is acknowledged
 
-// Reconcile hears what one object is asked for.
+// Reconcile handles the request on one object.
 func (h hearing[T]) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	object := h.kind.New()
 	if err := h.cluster.Get(ctx, request.NamespacedName, object); err != nil {
@@ -72,7 +72,7 @@ func (h hearing[T]) Reconcile(ctx context.Context, request reconcile.Request) (r
 	}
 	err := h.hear(ctx, object)
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return reconcile.Result{}, nil // whoever changed it causes another look
+		return reconcile.Result{}, nil // the change triggers another pass
 	}
 	return reconcile.Result{}, err
 }
@@ -86,7 +86,7 @@ func (h hearing[T]) hear(ctx context.Context, object T) error {
 	if object.GetAnnotations()[TakenAnnotation] != asked {
 		operation := lsv1alpha1.Operation(object.GetAnnotations()[lsv1alpha1.OperationAnnotation])
 		if operation != "" && operation != lsv1alpha1.OperationReconcile {
-			return nil // what somebody asked for before comes first; its end is seen
+			return nil // an earlier request comes first; its end triggers another pass
 		}
 		err := loop.PatchMetadata(ctx, h.cluster, object, func(m metav1.Object) {
 			m.GetAnnotations()[lsv1alpha1.OperationAnnotation] = string(lsv1alpha1.OperationReconcile)
@@ -99,7 +99,7 @@ func (h hearing[T]) hear(ctx context.Context, object T) error {
 	before := object.DeepCopyObject().(client.Object)
 	h.kind.Status(object).LastHandledReconcileAt = asked
 	if err := h.cluster.Status().Patch(ctx, object, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("note that the request of %s was heard: %w", client.ObjectKeyFromObject(object), err)
+		return fmt.Errorf("record the request of %s: %w", client.ObjectKeyFromObject(object), err)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
-// world runs the controllers of installations; the test asks as tools of Flux do.
+// world runs the controllers of installations; the test sends requests as tools of Flux do.
 type world struct{ *managed.World }
 
 func newWorld(t *testing.T) world {
@@ -43,7 +43,7 @@ func (w world) ask(object client.Object, value string) {
 
 const empty = "apiVersion: landscaper.gardener.cloud/v1alpha1\nkind: Blueprint\n"
 
-// One value of the annotation is one job, and the status has the value once it was heard.
+// One value of the annotation starts one job, and the status has the value once it was handled.
 func TestARequestStartsOneJob(t *testing.T) {
 	w := newWorld(t)
 	inst := testkit.Installation(w.Namespace, "app").Blueprint(empty).Build()
@@ -59,7 +59,7 @@ func TestARequestStartsOneJob(t *testing.T) {
 			t.Errorf("after %d requests there were %d jobs", number+1, len(jobs))
 		}
 	}
-	// What was heard is not heard again: an unrelated change starts nothing.
+	// A handled value is not handled again: an unrelated change starts nothing.
 	last := inst.Status.JobID
 	before := inst.DeepCopy()
 	inst.Annotations["example.com/note"] = "x"
@@ -80,8 +80,8 @@ func TestARequestStartsOneJob(t *testing.T) {
 	}
 }
 
-// In the continuous flow the same asks for a reconcile, of executions and deploy items as well. In the job flow these get their jobs from
-// above, or by status.jobID: nothing is heard that would have no effect.
+// In the continuous flow, the same annotation requests a reconcile, of executions and deploy items as well. In the job flow, these get
+// their jobs from above, or by status.jobID: a request without effect is not handled.
 func TestARequestIsHeardInTheContinuousFlow(t *testing.T) {
 	w := newWorld(t)
 	inst := testkit.Installation(w.Namespace, "app").Blueprint(empty).Build()
@@ -108,7 +108,7 @@ func TestARequestIsHeardInTheContinuousFlow(t *testing.T) {
 	testkit.Eventually(t, w.APIServer, execution, testkit.Is("heard", func(e *lsv1alpha1.Execution) bool {
 		return e.Status.LastHandledReconcileAt == "now" && e.Annotations[lsv1alpha1.OperationAnnotation] == ""
 	}))
-	// No deployer runs here that would take the operation away.
+	// No deployer runs here that would remove the operation.
 	testkit.Eventually(t, w.APIServer, item, testkit.Is("heard", func(i *lsv1alpha1.DeployItem) bool {
 		return i.Status.LastHandledReconcileAt == "now" && i.Annotations[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationReconcile)
 	}))

@@ -15,13 +15,13 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// exceeded is how the API server puts it. All of it are names and numbers. It has no reason of its own that could be asked for instead.
+// exceeded matches the API server's message, which contains only names and numbers. The error has no distinct reason to test instead.
 var exceeded = regexp.MustCompile(
 	`exceeded quota: ([a-z0-9.-]{1,253}), requested: ([a-zA-Z0-9=,./-]+), used: ([a-zA-Z0-9=,./-]+), limited: ([a-zA-Z0-9=,./-]+)$`,
 )
 
-// Refused makes a wait of the answer that an object would exceed a ResourceQuota: there may be room later, when somebody has deleted
-// something or has raised the quota. Nobody tells of that, so the write is tried again in growing intervals.
+// Refused turns the error that an object would exceed a ResourceQuota into a wait: there may be room later, when another client has deleted
+// something or has raised the quota. No event reports that, so the write is retried with backoff.
 func Refused(err error) error {
 	var status apierrors.APIStatus
 	if !apierrors.IsForbidden(err) || !errors.As(err, &status) {
@@ -32,6 +32,6 @@ func Refused(err error) error {
 		return err
 	}
 	return &failure.Wait{Reason: lsv1alpha1.ReasonWaitingForQuota, For: fmt.Sprintf(
-		"room in ResourceQuota %s, which permits %s, of which %s is used and %s was requested: delete what is no longer needed, or ask a "+
+		"room in ResourceQuota %s (limit %s, used %s, requested %s): delete what is no longer needed, or ask a "+
 			"cluster administrator to raise it", found[1], found[4], found[3], found[2])}
 }

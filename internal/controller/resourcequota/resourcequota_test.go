@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
-// The server has no controller that counts objects for a ResourceQuota, so the test says how many there are.
+// The server has no controller that counts objects for a ResourceQuota, so the test sets the count.
 func TestARefusalByAResourceQuotaIsAWait(t *testing.T) {
 	server := testkit.Server(t)
 	namespace, cluster := server.Namespace(t), server.Client()
@@ -45,14 +45,14 @@ func TestARefusalByAResourceQuotaIsAWait(t *testing.T) {
 	if !ok || wait.Reason != lsv1alpha1.ReasonWaitingForQuota {
 		t.Fatalf("%v became %v", err, resourcequota.Refused(err))
 	}
-	for _, word := range []string{"ResourceQuota few", "permits " + string(counted) + "=1", "ask a cluster administrator"} {
+	for _, word := range []string{"ResourceQuota few", "limit " + string(counted) + "=1", "ask a cluster administrator"} {
 		if !strings.Contains(wait.Error(), word) {
 			t.Errorf("%q does not say %q", wait, word)
 		}
 	}
 }
 
-// Webhooks may refuse with any words, which may quote a value.
+// Webhooks may reject with any words, which may quote a value.
 func TestOtherRefusalsStayWhatTheyAre(t *testing.T) {
 	targets := lsv1alpha1.SchemeGroupVersion.WithResource("targets").GroupResource()
 	for _, err := range []error{

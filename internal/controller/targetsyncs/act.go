@@ -26,7 +26,7 @@ import (
 	"espalier.dev/internal/tenancy"
 )
 
-// Act carries out an effect. What goes wrong with one pair leaves the others alone.
+// Act executes an effect. A failure of one pair does not affect the others.
 func (k *kind) Act(
 	ctx context.Context,
 	ts *lsv1alpha1.TargetSync,
@@ -89,7 +89,7 @@ func mark(m metav1.Object, o targetsync.Observed, effect targetsync.Effect) {
 	}
 }
 
-// hear removes what was asked for and is done.
+// hear removes the requests that are done.
 func hear(annotations map[string]string, rotation bool) {
 	if annotations[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationReconcile) {
 		delete(annotations, lsv1alpha1.OperationAnnotation)
@@ -103,15 +103,15 @@ func hear(annotations map[string]string, rotation bool) {
 //espalier:rights targetsyncs
 //	patch secrets: a new token for the kubeconfig of the source
 
-// rotate requests a token and puts it into the Secret of the source, unless that was changed meanwhile: another process may have replaced
-// the token of before, so that nothing is left to do.
+// rotate requests a token and writes it to the Secret of the source, unless the Secret has changed meanwhile: another process may have
+// already replaced the previous token, so that nothing is left to do.
 func (k *kind) rotate(ctx context.Context, ts *lsv1alpha1.TargetSync, before, at time.Time) error {
 	cluster, secret, err := k.connect(ctx, ts)
 	if err != nil {
 		return err
 	}
 	if !targetsync.TimeOf(secret.Annotations[targetsync.RotatedAnnotation]).Equal(before) {
-		return apierrors.NewConflict(corev1.Resource("secrets"), secret.Name, errors.New("its token has been replaced meanwhile"))
+		return apierrors.NewConflict(corev1.Resource("secrets"), secret.Name, errors.New("its token has been replaced in the meantime"))
 	}
 	key := targetsync.CredentialKey(ts.Spec)
 	account, err := target.OnlyUser(secret.Data[key])
@@ -123,7 +123,7 @@ func (k *kind) rotate(ctx context.Context, ts *lsv1alpha1.TargetSync, before, at
 		return err
 	}
 	if token.Value == "" {
-		return errors.New("the source has answered without a token")
+		return errors.New("the source returned no token")
 	}
 	content, err := target.ReplaceCredential(secret.Data[key], token.Value)
 	if err != nil {
@@ -139,7 +139,7 @@ func (k *kind) rotate(ctx context.Context, ts *lsv1alpha1.TargetSync, before, at
 	return nil
 }
 
-// made is the metadata of what a TargetSync makes.
+// made returns the metadata of an object that a TargetSync creates.
 func made(ts *lsv1alpha1.TargetSync, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: ts.Namespace, Name: name,
@@ -180,8 +180,8 @@ func (k *kind) renewShoot(
 //	create,update,delete secrets: copies of kubeconfigs of the source
 //	create,patch,delete targets: a Target for each of them
 
-// writeSecret writes a Secret as it shall be, in the place of the one that is there. The type of a Secret cannot be changed: then another
-// one takes its place.
+// writeSecret creates the wanted Secret, or updates the existing one. The type of a Secret is immutable: if it differs, a new Secret
+// replaces the existing one.
 func (k *kind) writeSecret(
 	ctx context.Context,
 	ts *lsv1alpha1.TargetSync,
@@ -207,7 +207,7 @@ func (k *kind) writeSecret(
 	return secretOf(wanted), ending.Refused(err)
 }
 
-// writeTarget writes a Target as it shall be. One that the cache did not show will be seen the next time.
+// writeTarget creates or updates a Target. If one exists that the cache did not show, the next pass will see it.
 func (k *kind) writeTarget(ctx context.Context, ts *lsv1alpha1.TargetSync, e targetsync.WriteTarget) error {
 	wanted := &lsv1alpha1.Target{ObjectMeta: made(ts, e.Name), Spec: e.Spec}
 	if !e.Synced.IsZero() {
@@ -229,7 +229,7 @@ func (k *kind) writeTarget(ctx context.Context, ts *lsv1alpha1.TargetSync, e tar
 	return k.cluster.Patch(ctx, changed, client.MergeFromWithOptions(existing, client.MergeFromWithOptimisticLock{}))
 }
 
-// remove deletes an object, if it is still the one that is meant.
+// remove deletes an object if it still has the given UID.
 func (k *kind) remove(ctx context.Context, object client.Object, uid types.UID) error {
 	err := k.cluster.Delete(ctx, object, client.Preconditions{UID: &uid})
 	return client.IgnoreNotFound(err)

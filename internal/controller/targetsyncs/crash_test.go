@@ -19,8 +19,8 @@ import (
 	"espalier.dev/internal/testkit/managed"
 )
 
-// The life of a TargetSync with a token that is replaced twice, from its creation to the end of its deletion, comes to the same whatever
-// write a process dies at, and whatever answer gets lost.
+// The life of a TargetSync whose token is replaced twice, from its creation to the end of its deletion, has the same result whatever write
+// a process dies at, and whatever answer gets lost.
 func TestACrashAtEveryWrite(t *testing.T) {
 	reference := live(t, faults.Plan{})
 	faults.Sweep(t, faults.EachNamedWrite(reference, faults.CrashAfter, faults.LoseAnswer), func(t *testing.T, plan faults.Plan) {
@@ -54,7 +54,7 @@ func live(t *testing.T, plan faults.Plan) faults.Log {
 	ts = w.synchronised(ts)
 	w.have("a b garden", "a access b")
 	w.rotate(ts)
-	// A request whose token was not written down is repeated; one that was is not.
+	// A request whose token was not recorded is repeated; one whose token was recorded is not.
 	if got := w.tokens(); got < 2 || got > 3 {
 		t.Errorf("%d tokens were requested", got)
 	}
@@ -65,7 +65,7 @@ func live(t *testing.T, plan faults.Plan) faults.Log {
 	return transport.Log()
 }
 
-// Of two processes that both want to answer a request for another token, the one that comes late notices it.
+// Of two processes that both want to answer a request for another token, the later one notices it.
 func TestARequestIsAnsweredWithOneToken(t *testing.T) {
 	w := newWorld(t)
 	w.account()
@@ -75,7 +75,7 @@ func TestARequestIsAnsweredWithOneToken(t *testing.T) {
 	ts.Spec.TokenRotation = &lsv1alpha1.TokenRotation{Enabled: true}
 	w.Create(ts)
 	ts = w.synchronised(ts)
-	// When the request is noted, what was read of the source is old already.
+	// When the request is noted, what was read of the source is already outdated.
 	transport.Before(len(transport.Log().Writes())+1, func() {
 		at := targetsync.TimeText(time.Now().Add(time.Minute))
 		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, targetsync.RotatedAnnotation, at)

@@ -20,8 +20,8 @@ import (
 	"espalier.dev/internal/targetsync"
 )
 
-// Observe reads what there is in the namespace of a TargetSync. During a deletion the API server itself is asked for Targets, too: none
-// may be forgotten.
+// Observe reads what exists in the namespace of a TargetSync. During a deletion, it also reads Targets from the API server: none may be
+// forgotten.
 func (k *kind) Observe(ctx context.Context, ts *lsv1alpha1.TargetSync, now time.Time) (targetsync.Observed, error) {
 	o := targetsync.NewObserved(ts, now)
 	var all lsv1alpha1.TargetSyncList
@@ -66,15 +66,15 @@ func (k *kind) readTargets(ctx context.Context, ts *lsv1alpha1.TargetSync, o *ta
 }
 
 //espalier:rights targetsyncs
-//	list secrets: the copies that it has made, with their content
+//	list secrets: the copies that it created, with their content
 //	get secrets: the kubeconfig of the source
-//	list targets: before a TargetSync goes, the API server says which Targets it has made
+//	list targets: before a TargetSync is deleted, to check live which Targets it created
 
 // readSecrets asks the API server: contents of Secrets are not cached.
 func (k *kind) readSecrets(ctx context.Context, ts *lsv1alpha1.TargetSync, o *targetsync.Observed) error {
 	var list corev1.SecretList
 	if err := k.live.List(ctx, &list, client.InNamespace(ts.Namespace), ours); err != nil {
-		return fmt.Errorf("list the Secrets that TargetSyncs have made: %w", err)
+		return fmt.Errorf("list the Secrets that TargetSyncs created: %w", err)
 	}
 	o.Secrets = map[string]targetsync.Secret{}
 	for i := range list.Items {
@@ -90,10 +90,10 @@ func secretOf(s *corev1.Secret) targetsync.Secret {
 	}
 }
 
-// sourceTimeout is how long reading a source may take: it belongs to a user, and holds a worker.
+// sourceTimeout is how long reading a source may take: it belongs to a user, and occupies a worker.
 const sourceTimeout = time.Minute
 
-// Learn implements loop.Learner: it reads the source once a decision depends on it. That it cannot be read is a fact, too.
+// Learn implements loop.Learner: it reads the source once a decision depends on it. A failure to read it is a fact, too.
 func (k *kind) Learn(ctx context.Context, ts *lsv1alpha1.TargetSync, o targetsync.Observed) targetsync.Observed {
 	if !targetsync.NeedsSource(o) {
 		return o
@@ -135,7 +135,7 @@ func (k *kind) readSource(ctx context.Context, ts *lsv1alpha1.TargetSync, into *
 	return err
 }
 
-// connect returns the source and the Secret with the kubeconfig that leads there.
+// connect returns the source and the Secret with the kubeconfig for it.
 func (k *kind) connect(ctx context.Context, ts *lsv1alpha1.TargetSync) (*target.Cluster, *corev1.Secret, error) {
 	key := client.ObjectKey{Namespace: ts.Namespace, Name: ts.Spec.SecretRef.Name}
 	var secret corev1.Secret
@@ -148,7 +148,7 @@ func (k *kind) connect(ctx context.Context, ts *lsv1alpha1.TargetSync) (*target.
 	field := targetsync.CredentialKey(ts.Spec)
 	content, ok := secret.Data[field]
 	if !ok {
-		return nil, nil, missing("the Secret %s of spec.secretRef has no key %q: add it, or name another one", key.Name, field)
+		return nil, nil, missing("the Secret %s of spec.secretRef has no key %q: add it, or set another key", key.Name, field)
 	}
 	cluster, err := k.clusters.ForKubeconfig(ctx, "targetsync "+ts.Namespace+"/"+ts.Name, content)
 	if err != nil {
@@ -162,9 +162,9 @@ func missing(format string, args ...any) error {
 }
 
 const (
-	// page is how many objects of a source are read at once: Secrets may be large, and most of them may not be chosen.
+	// page is how many objects of a source are read at once: Secrets may be large, and most of them may not be selected.
 	page = 100
-	// maxPages bounds a list: a source could go on without end.
+	// maxPages limits a list: a source could continue it forever.
 	maxPages = 100
 )
 
@@ -186,7 +186,7 @@ func secretsIn(ctx context.Context, what watchedKind, chosen func(string) bool) 
 			return found, nil
 		}
 	}
-	return nil, fmt.Errorf("namespace %s in the source has more than %d Secrets: keep the kubeconfigs in one with less",
+	return nil, fmt.Errorf("namespace %s in the source has more than %d Secrets: keep the kubeconfigs in a namespace with fewer",
 		what.namespace, page*maxPages)
 }
 

@@ -27,9 +27,9 @@ const Name = "targetsyncs"
 
 // Options configure the controller of TargetSyncs.
 type Options struct {
-	// Workers is how many TargetSyncs are worked on at once.
+	// Workers is how many TargetSyncs are reconciled concurrently.
 	Workers int
-	// Clock is the real one if nil.
+	// Clock defaults to the real clock.
 	Clock clock.PassiveClock
 }
 
@@ -37,9 +37,9 @@ type syncLoop = loop.Loop[*lsv1alpha1.TargetSync, targetsync.Observed, targetsyn
 
 //espalier:rights targetsyncs
 //	list,watch targetsyncs: the objects that it works on
-//	list,watch targets,secrets: what it has made is made again if somebody changes it; of Secrets only metadata is kept
+//	list,watch targets,secrets: to restore the objects that it created if they change; of Secrets only metadata is cached
 
-// Setup adds the controller that makes Targets of what a source has.
+// Setup adds the controller that creates Targets from the contents of a source.
 func Setup(mgr ctrl.Manager, options Options) error {
 	mgr = freshness.Of(mgr)
 	if options.Clock == nil {
@@ -88,10 +88,10 @@ func (k *kind) Phase(ts *lsv1alpha1.TargetSync) targetsync.Phase { return target
 // Status implements loop.Kind.
 func (k *kind) Status(ts *lsv1alpha1.TargetSync) any { return &ts.Status }
 
-// Decide asks the pure package.
+// Decide delegates to the pure package.
 func (k *kind) Decide(o targetsync.Observed) targetsync.Decision { return targetsync.Decide(o) }
 
-// Settle asks the pure package.
+// Settle delegates to the pure package.
 func (k *kind) Settle(ts *lsv1alpha1.TargetSync, o targetsync.Observed, d targetsync.Decision, err error) targetsync.Observed {
 	return targetsync.Settle(ts, o, d, err)
 }
@@ -115,5 +115,5 @@ func (k *kind) confidential(ctx context.Context, ts *lsv1alpha1.TargetSync) *mas
 	return values
 }
 
-// ours selects what TargetSyncs have made.
+// ours selects what TargetSyncs have created.
 var ours = client.MatchingLabels{lsv1alpha1.TargetSyncLabel: lsv1alpha1.TargetSyncOK}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -38,8 +39,9 @@ func TestSecretsOfTheSourceBecomeTargets(t *testing.T) {
 		t.Error("the copy has another content")
 	}
 	garden := testkit.Target(w.Namespace, "garden").Build()
-	if w.Read(garden); garden.Spec.SecretRef == nil || garden.Spec.SecretRef.Name != "access" || garden.Spec.SecretRef.Key != "kubeconfig" {
-		t.Errorf("the Target of the source is %+v", garden.Spec)
+	w.Read(garden)
+	if diff := cmp.Diff(&lsv1alpha1.LocalSecretReference{Name: "access", Key: "kubeconfig"}, garden.Spec.SecretRef); diff != "" {
+		t.Errorf("Secret of the source's Target (-want +got):\n%s", diff)
 	}
 	if ts.Status.LastUpdateTime == nil || ts.Finalizers[0] != lsv1alpha1.Finalizer {
 		t.Errorf("the TargetSync is %+v", ts)
@@ -49,7 +51,7 @@ func TestSecretsOfTheSourceBecomeTargets(t *testing.T) {
 	w.awaitPair("cluster-a", "another")
 	w.withdraw("cluster-b")
 
-	w.Delete(secret(w.Namespace, "cluster-c", "")) // somebody deletes what was made
+	w.Delete(secret(w.Namespace, "cluster-c", "")) // somebody deletes what was created
 	w.awaitPair("cluster-c", "kubeconfig of cluster-c")
 	w.Patch(secret(w.Namespace, "cluster-c", ""), `{"stringData":{"kubeconfig":"tampered"}}`)
 	w.awaitPair("cluster-c", "kubeconfig of cluster-c")
@@ -60,7 +62,7 @@ func TestSecretsOfTheSourceBecomeTargets(t *testing.T) {
 	w.unfollow(ts)
 }
 
-// The expression is not anchored, * means all, and without one there is the Target of the source only, with the name of the namespace.
+// The expression is not anchored, * means all, and without one only the Target of the source exists, with the name of the namespace.
 func TestExpressions(t *testing.T) {
 	w := newWorld(t)
 	w.offer("ab", "cb", "x")
@@ -85,8 +87,8 @@ func TestTwoTargetSyncsInANamespaceDoNothing(t *testing.T) {
 	two.Annotations = map[string]string{lsv1alpha1.OperationAnnotation: "reconcile"}
 	w.Create(one, two)
 	w.Manage()
-	w.failing(one, "another TargetSync in the namespace, two")
-	two = w.failing(two, "another TargetSync in the namespace, one")
+	w.failing(one, "the namespace has another TargetSync, two")
+	two = w.failing(two, "the namespace has another TargetSync, one")
 	testkit.Eventually(t, w.APIServer, two, testkit.Is("not asked any more", func(ts *lsv1alpha1.TargetSync) bool {
 		return ts.Annotations[lsv1alpha1.OperationAnnotation] == ""
 	}))
@@ -96,9 +98,9 @@ func TestTwoTargetSyncsInANamespaceDoNothing(t *testing.T) {
 	w.synchronised(one)
 	w.have("a", "a access")
 
-	// A newcomer that goes takes nothing with it.
+	// Deleting a newcomer removes nothing else.
 	w.Create(w.targetSync("three", "nothing"))
-	w.failing(one, "another TargetSync in the namespace, three")
+	w.failing(one, "the namespace has another TargetSync, three")
 	before := w.content("a")
 	three := w.targetSync("three", "")
 	w.Delete(three)
@@ -114,15 +116,15 @@ func TestWhatSomebodyElseHasMadeStaysAsItIs(t *testing.T) {
 	w.offer("a", "b", "c", "d", "access")
 	foreignTarget := testkit.Target(w.Namespace, "a").Kubeconfig("mine").Build()
 	foreignSecret := secret(w.Namespace, "b", "mine")
-	handedOver := secret(w.Namespace, "c", "mine") // and so is one that Landscaper has made
+	handedOver := secret(w.Namespace, "c", "mine") // and so is one that Landscaper has created
 	handedOver.Labels = map[string]string{lsv1alpha1.TargetSyncLabel: lsv1alpha1.TargetSyncOK}
 	w.Create(foreignTarget, foreignSecret, handedOver)
 	w.Manage()
 	ts := w.targetSync("sync", "*")
 	w.Create(ts)
-	ts = w.failing(ts, "Secret b exists and was not made by a TargetSync")
+	ts = w.failing(ts, "Secret b exists and was not created by a TargetSync")
 	all := strings.Join(ts.Status.LastErrors, "\n")
-	for _, want := range []string{"Target a exists and was not made", "Secret or shoot access, which is the name of the Secret in spec.secretRef"} {
+	for _, want := range []string{"Target a exists and was not created", "Secret or shoot access, which is the name of the Secret in spec.secretRef"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%q is missing in\n%s", want, all)
 		}
@@ -142,49 +144,49 @@ func TestWhatSomebodyElseHasMadeStaysAsItIs(t *testing.T) {
 	w.have("a b c d", "a access b c d")
 }
 
-// Whatever is wrong is told, without a secret, and mended without anybody asking for it.
-func TestMistakesAreTold(t *testing.T) {
+// Every mistake is reported, without a secret, and recovered from without a request.
+func TestMistakesAreReported(t *testing.T) {
 	const canary = "c4n4ry-t0ken-that-nobody-may-see"
 	w := newWorld(t)
 	w.offer("a")
 	w.Manage()
 	ts := w.targetSync("sync", "a(")
 	w.Create(ts)
-	w.failing(ts, "spec.secretNameExpression is no regular expression")
+	w.failing(ts, "spec.secretNameExpression is not a regular expression")
 	w.Patch(ts, `{"spec":{"secretNameExpression":"a","shootNameExpression":"b"}}`)
 	w.failing(ts, "both secretNameExpression and shootNameExpression")
 	w.Patch(ts, `{"spec":{"shootNameExpression":"","sourceNamespace":"../kube-system"}}`)
-	w.failing(ts, "which is no name of a namespace")
+	w.failing(ts, "which is not a valid namespace name")
 	w.Patch(ts, fmt.Sprintf(`{"spec":{"sourceNamespace":%q,"secretRef":{"name":"absent"}}}`, w.source))
 	w.failing(ts, "the Secret absent of spec.secretRef does not exist")
 	w.Patch(ts, `{"spec":{"secretRef":{"name":"access","key":"nothing"}}}`)
 	w.failing(ts, `has no key "nothing"`)
 	w.Patch(ts, `{"spec":{"secretRef":{"name":"access","key":null}}}`)
-	w.synchronised(ts) // without a key it is kubeconfig
+	w.synchronised(ts) // the default key is kubeconfig
 
 	evil := strings.Replace(w.address, "token: anybody", "exec: {apiVersion: v1, command: "+canary+"}", 1)
 	w.Create(secret(w.Namespace, "evil", evil))
 	w.Patch(ts, `{"spec":{"secretRef":{"name":"evil"}}}`)
-	ts = w.failing(ts, "exec is refused")
-	w.have("a", "a access evil") // nothing is deleted because of what could not be read
+	ts = w.failing(ts, "exec is rejected")
+	w.have("a", "a access evil") // nothing is deleted because of an unreadable source
 	for name, text := range map[string]string{
 		"no YAML": "{" + canary, "a wrong server": strings.Replace(w.address, "https://", "http://"+canary, 1), "nothing": "",
 	} {
 		w.lead("evil", text)
 		ts = testkit.Eventually(t, w.APIServer, ts, testkit.Is("told of "+name, func(ts *lsv1alpha1.TargetSync) bool {
-			return len(ts.Status.LastErrors) > 0 && !strings.Contains(ts.Status.LastErrors[0], "exec is refused")
+			return len(ts.Status.LastErrors) > 0 && !strings.Contains(ts.Status.LastErrors[0], "exec is rejected")
 		}))
 		if text := fmt.Sprint(ts.Status); strings.Contains(text, canary) {
 			t.Errorf("%s: the status shows a secret: %s", name, text)
 		}
 		w.lead("evil", evil)
-		w.failing(ts, "exec is refused")
+		w.failing(ts, "exec is rejected")
 	}
 	w.lead("evil", w.address)
 	w.synchronised(ts)
 }
 
-// A source that is down changes nothing, and does not keep a TargetSync from being deleted.
+// A source that is unreachable changes nothing, and does not block the deletion of a TargetSync.
 func TestASourceThatIsDown(t *testing.T) {
 	w := newWorld(t)
 	w.offer("a")
@@ -197,7 +199,7 @@ func TestASourceThatIsDown(t *testing.T) {
 	w.unfollow(ts)
 }
 
-// A request by the annotation of Flux is heard once. And a world in which all is done stays as it is.
+// A request by the annotation of Flux is handled once. A finished world stays as it is.
 func TestASynchronisationThatChangesNothingWritesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.offer("a")
@@ -211,7 +213,7 @@ func TestASynchronisationThatChangesNothingWritesNothing(t *testing.T) {
 	recorder := testkit.Record(t, w.APIServer, w.Namespace,
 		testkit.Kinds(&lsv1alpha1.TargetSync{}, &lsv1alpha1.Target{}, &corev1.Secret{}))
 	lists := w.garden.Number("GET /api/v1/namespaces/" + w.source + "/secrets?limit")
-	w.Annotate(ts, "somebody.example.com/note", "pretty") // has it look
+	w.Annotate(ts, "somebody.example.com/note", "pretty") // triggers a pass
 	w.garden.Await(t, "another look", func(*traffic.Traffic) bool {
 		return w.garden.Number("GET /api/v1/namespaces/"+w.source+"/secrets?limit") > lists
 	})
@@ -230,7 +232,7 @@ func TestTokensAreReplacedWhenDueAndNotMoreOften(t *testing.T) {
 	w.offer("a")
 	w.Manage()
 	ts := w.follow("*")
-	w.Annotate(ts, lsv1alpha1.RotateTokenAnnotation, "true") // has no effect until rotation is turned on
+	w.Annotate(ts, lsv1alpha1.RotateTokenAnnotation, "true") // has no effect until rotation is enabled
 	w.Patch(ts, `{"spec":{"secretNameExpression":"a"}}`)
 	w.synchronised(ts)
 	if got := w.tokens(); got != 0 {
@@ -256,7 +258,7 @@ func TestTokensAreReplacedWhenDueAndNotMoreOften(t *testing.T) {
 	}
 }
 
-// A rotation that fails is told, and what can be synchronised is.
+// A failed rotation is reported, and everything else is synchronised.
 func TestARotationThatFailsLeavesTheTokenAsItIs(t *testing.T) {
 	w := newWorld(t)
 	w.offer("a")
@@ -264,7 +266,7 @@ func TestARotationThatFailsLeavesTheTokenAsItIs(t *testing.T) {
 	ts := w.targetSync("sync", "*")
 	ts.Spec.TokenRotation = &lsv1alpha1.TokenRotation{Enabled: true}
 	w.Create(ts)
-	w.failing(ts, "a token of service account "+w.source+"/front cannot be had")
+	w.failing(ts, "cannot get a token of service account "+w.source+"/front")
 	w.awaitPair("a", "kubeconfig of a")
 	if got := string(w.content("access").Data["kubeconfig"]); got != w.address {
 		t.Errorf("the kubeconfig is %s", got)
@@ -293,7 +295,7 @@ func TestShootsBecomeTargets(t *testing.T) {
 	ts := w.targetSync("sync", "")
 	ts.Spec.ShootNameExpression = "st$|locked"
 	w.Create(ts)
-	w.failing(ts, "a kubeconfig of shoot "+w.source+"/locked cannot be had")
+	w.failing(ts, "cannot get a kubeconfig of shoot "+w.source+"/locked")
 	w.Patch(ts, `{"spec":{"shootNameExpression":"st$"}}`)
 	w.synchronised(ts)
 	w.have("east west", "access east west")
@@ -305,7 +307,7 @@ func TestShootsBecomeTargets(t *testing.T) {
 	if w.Read(made); made.Annotations[lsv1alpha1.LastTargetSyncAnnotation] == "" || made.Labels[lsv1alpha1.TargetSyncLabel] != "ok" {
 		t.Errorf("the Target has %v and %v", made.Annotations, made.Labels)
 	}
-	// The credentials are good for half a day; a missing Secret is noticed.
+	// The credentials are valid for half a day; a missing Secret is noticed.
 	before := number.Load()
 	w.Annotate(ts, lsv1alpha1.OperationAnnotation, "reconcile")
 	w.synchronised(ts)
@@ -316,7 +318,7 @@ func TestShootsBecomeTargets(t *testing.T) {
 	w.awaitPair("east", fmt.Sprintf("east number %d", before+1))
 }
 
-// The source is a cluster of its own, and the kubeconfig may do there what it has to and nothing else: it may not even watch.
+// The source is a separate cluster, and the kubeconfig has only the rights that it needs: it may not even watch.
 func TestAnotherClusterIsReadWithFewRights(t *testing.T) {
 	w := newWorld(t)
 	remote := testkit.NewServer(t)

@@ -40,30 +40,30 @@ func (w waker) inNamespace(ctx context.Context, namespace string, which func(*ls
 	return requests
 }
 
-// neighbours are the other TargetSyncs of a namespace: they do something only while they are alone.
+// neighbours returns the other TargetSyncs of a namespace: each acts only while it is alone.
 func (w waker) neighbours(ctx context.Context, object client.Object) []reconcile.Request {
 	return w.inNamespace(ctx, object.GetNamespace(), func(ts *lsv1alpha1.TargetSync) bool { return ts.Name != object.GetName() })
 }
 
-// makers are those of what is ours.
+// makers returns the TargetSyncs that may have created an object: all of its namespace.
 func (w waker) makers(ctx context.Context, object client.Object) []reconcile.Request {
 	return w.inNamespace(ctx, object.GetNamespace(), func(*lsv1alpha1.TargetSync) bool { return true })
 }
 
-// users are those whose source a Secret leads to.
+// users returns the TargetSyncs whose source a Secret gives access to.
 func (w waker) users(ctx context.Context, object client.Object) []reconcile.Request {
 	return w.inNamespace(ctx, object.GetNamespace(), func(ts *lsv1alpha1.TargetSync) bool {
 		return ts.Spec.SecretRef.Name == object.GetName()
 	})
 }
 
-// comesOrGoes lets a TargetSync through that others have to reckon with, or no longer.
+// comesOrGoes passes a TargetSync that others must start or cease to consider.
 func comesOrGoes() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 }
 
-// changes lets something that is ours through when it is changed or deleted. That it appears is known to who made it, and that somebody's
-// own object goes may let a pair be written that it was in the way of.
+// changes passes an object of ours that is changed or deleted. Its creator knows of its creation. It also passes the deletion of a user's
+// object, which may have blocked a pair.
 func changes() predicate.Predicate {
 	isOurs := func(object client.Object) bool {
 		return object.GetLabels()[lsv1alpha1.TargetSyncLabel] == lsv1alpha1.TargetSyncOK
@@ -79,11 +79,11 @@ func changes() predicate.Predicate {
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// calm is how long news of a source wait for more of the kind: reading it costs the same for one change and for many.
+// calm is how long an event of a source waits for further ones: reading it costs the same for one change and for many.
 const calm = time.Second
 
-// wakes says which TargetSyncs to look at because of their sources. In a replica that does not lead nobody looks, and whoever takes over
-// looks at all of them.
+// wakes enqueues TargetSyncs because of their sources. A replica that does not lead ignores wakes, and a new leader processes all
+// TargetSyncs.
 type wakes struct {
 	mu    sync.Mutex
 	queue queue
@@ -106,7 +106,7 @@ func (w *wakes) source() source.Source {
 	})
 }
 
-// sources are the watches of what TargetSyncs are made from, at most one for each.
+// sources are the watches of the sources of TargetSyncs, at most one for each.
 type sources struct {
 	wake func(types.NamespacedName)
 
@@ -129,7 +129,7 @@ func newSources(wake func(types.NamespacedName)) *sources {
 	return &sources{wake: wake, active: map[types.NamespacedName]watched{}}
 }
 
-// follow has a TargetSync looked at when something of a kind changes. What it followed before it follows no longer.
+// follow enqueues a TargetSync when an object of a kind changes. It replaces what the TargetSync followed before.
 func (s *sources) follow(ts types.NamespacedName, what watchedKind) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +148,7 @@ func (s *sources) follow(ts types.NamespacedName, what watchedKind) error {
 	return nil
 }
 
-// leave follows nothing any more.
+// leave ends the watch of a TargetSync.
 func (s *sources) leave(ts types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,7 +158,7 @@ func (s *sources) leave(ts types.NamespacedName) {
 	}
 }
 
-// forgetting lets go of TargetSyncs that do not exist any more.
+// forgetting drops the watches of TargetSyncs that no longer exist.
 type forgetting struct {
 	kind *kind
 	loop *syncLoop

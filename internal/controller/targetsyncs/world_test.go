@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,8 +32,8 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// world is a namespace in which the controller of TargetSyncs works, and a source: another namespace of the same API server, which is
-// reached under another address.
+// world is a namespace in which the controller of TargetSyncs works, and a source: another namespace of the same API server, reached under
+// a different address.
 type world struct {
 	*managed.World
 	source  string
@@ -40,7 +41,7 @@ type world struct {
 	address string // kubeconfig of the source
 }
 
-// newWorld is a world in which nobody works yet.
+// newWorld is a world without a running controller.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
@@ -69,7 +70,7 @@ func secret(namespace, name, kubeconfig string) *corev1.Secret {
 	}
 }
 
-// offer puts Secrets with kubeconfigs into the source.
+// offer adds Secrets with kubeconfigs to the source.
 func (w *world) offer(names ...string) {
 	w.Helper()
 	for _, name := range names {
@@ -95,7 +96,7 @@ func (w *world) follow(expression string) *lsv1alpha1.TargetSync {
 	return w.synchronised(ts)
 }
 
-// unfollow deletes a TargetSync, which takes with it all that it has made.
+// unfollow deletes a TargetSync, and with it everything that it has created.
 func (w *world) unfollow(ts *lsv1alpha1.TargetSync) {
 	w.Helper()
 	w.Delete(ts)
@@ -116,18 +117,18 @@ func (w *world) lead(name, kubeconfig string) {
 	w.Patch(secret(w.Namespace, name, ""), fmt.Sprintf(`{"data":{"kubeconfig":%q}}`, base64.StdEncoding.EncodeToString([]byte(kubeconfig))))
 }
 
-// account creates the service account whose tokens the kubeconfig of the source gets.
+// account creates the service account whose tokens the source's kubeconfig uses.
 func (w *world) account() {
 	w.Helper()
 	w.Create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.source, Name: "front"}})
 }
 
-// tokens is how many of them were requested.
+// tokens returns how many of its tokens were requested.
 func (w *world) tokens() int {
 	return w.garden.Number("POST /api/v1/namespaces/" + w.source + "/serviceaccounts/front/token")
 }
 
-// rotate asks for another token, and waits until that is done.
+// rotate requests another token, and waits until that is done.
 func (w *world) rotate(ts *lsv1alpha1.TargetSync) {
 	w.Helper()
 	w.Annotate(ts, lsv1alpha1.RotateTokenAnnotation, "")
@@ -136,7 +137,7 @@ func (w *world) rotate(ts *lsv1alpha1.TargetSync) {
 	}))
 }
 
-// synchronised waits until a TargetSync is done with its present generation, and has no wish left.
+// synchronised waits until a TargetSync is done with its current generation, and has no pending request.
 func (w *world) synchronised(ts *lsv1alpha1.TargetSync) *lsv1alpha1.TargetSync {
 	w.Helper()
 	return testkit.Eventually(w.T, w.APIServer, ts, testkit.Is("synchronised", func(ts *lsv1alpha1.TargetSync) bool {
@@ -145,7 +146,7 @@ func (w *world) synchronised(ts *lsv1alpha1.TargetSync) *lsv1alpha1.TargetSync {
 	}))
 }
 
-// failing waits until a TargetSync tells of an error that contains a text.
+// failing waits until a TargetSync reports an error that contains a text.
 func (w *world) failing(ts *lsv1alpha1.TargetSync, text string) *lsv1alpha1.TargetSync {
 	w.Helper()
 	return testkit.Eventually(w.T, w.APIServer, ts, testkit.Is("failing with "+text, func(ts *lsv1alpha1.TargetSync) bool {
@@ -162,7 +163,7 @@ func readyIs(ts *lsv1alpha1.TargetSync, status lsv1alpha1.ConditionStatus) bool 
 	return false
 }
 
-// awaitPair waits for a Target and a Secret that have the content of a Secret in the source.
+// awaitPair waits for a Target and a Secret with the content of a Secret in the source.
 func (w *world) awaitPair(name, kubeconfig string) {
 	w.Helper()
 	made := testkit.Eventually(w.T, w.APIServer, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}},
@@ -171,10 +172,11 @@ func (w *world) awaitPair(name, kubeconfig string) {
 		w.Errorf("Secret %s has the labels %v and the type %s", name, made.Labels, made.Type)
 	}
 	target := testkit.Eventually(w.T, w.APIServer, testkit.Target(w.Namespace, name).Build(), there[*lsv1alpha1.Target]())
-	reference := target.Spec.SecretRef
-	if target.Labels[lsv1alpha1.TargetSyncLabel] != "ok" || target.Spec.Type != lsv1alpha1.TargetTypeKubernetesCluster ||
-		reference == nil || *reference != (lsv1alpha1.LocalSecretReference{Name: name, Key: "kubeconfig"}) {
-		w.Errorf("Target %s is %+v with the labels %v", name, target.Spec, target.Labels)
+	want := lsv1alpha1.TargetSpec{
+		Type: lsv1alpha1.TargetTypeKubernetesCluster, SecretRef: &lsv1alpha1.LocalSecretReference{Name: name, Key: "kubeconfig"},
+	}
+	if diff := cmp.Diff(want, target.Spec); diff != "" || target.Labels[lsv1alpha1.TargetSyncLabel] != "ok" {
+		w.Errorf("Target %s has labels %v and this spec (-want +got):\n%s", name, target.Labels, diff)
 	}
 }
 
@@ -182,7 +184,7 @@ func there[T client.Object]() testkit.Condition[T] {
 	return testkit.Is("there", func(T) bool { return true })
 }
 
-// pairs are the names of all Targets and of all Secrets in the namespace.
+// pairs returns the names of all Targets and of all Secrets in the namespace.
 func (w *world) pairs() (targets, secrets string) {
 	w.Helper()
 	var ts lsv1alpha1.TargetList
@@ -202,7 +204,7 @@ func (w *world) pairs() (targets, secrets string) {
 	return strings.Join(targetNames, " "), strings.Join(secretNames, " ")
 }
 
-// have checks what there is in the namespace.
+// have checks which Targets and Secrets the namespace contains.
 func (w *world) have(targets, secrets string) {
 	w.Helper()
 	if t, s := w.pairs(); t != targets || s != secrets {
@@ -217,7 +219,7 @@ func (w *world) gone(objects ...client.Object) {
 	}
 }
 
-// content reads the Secret with the kubeconfig of the source.
+// content returns the Secret with the given name.
 func (w *world) content(name string) *corev1.Secret {
 	w.Helper()
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
@@ -227,7 +229,7 @@ func (w *world) content(name string) *corev1.Secret {
 	return s
 }
 
-// shoots answers requests for kubeconfigs of shoots, each time with another one.
+// shoots answers requests for kubeconfigs of shoots, each time with a different one.
 func (w *world) shoots(kubeconfig func(shoot string, seconds float64) (string, bool)) {
 	w.garden.AnswerWith(func(request *http.Request) *http.Response {
 		path, found := strings.CutSuffix(request.URL.Path, "/adminkubeconfig")
@@ -257,10 +259,10 @@ func (w *world) shoots(kubeconfig func(shoot string, seconds float64) (string, b
 	})
 }
 
-// sameData reports whether two Secrets hold the same.
+// sameData reports whether two Secrets have the same data.
 func sameData(a, b *corev1.Secret) bool { return maps.EqualFunc(a.Data, b.Data, bytes.Equal) }
 
-// shootDefinition is as much of Gardener as a plain API server can serve.
+// shootDefinition is the part of Gardener's Shoot CRD that a plain API server can serve.
 func shootDefinition() *apiextensionsv1.CustomResourceDefinition {
 	open := true
 	return &apiextensionsv1.CustomResourceDefinition{

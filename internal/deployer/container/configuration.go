@@ -20,7 +20,7 @@ import (
 // configuration is an item's configuration.
 type configuration struct {
 	containerv1alpha1.ProviderConfiguration
-	// imports are importValues as they were written; nil if there are none.
+	// imports is importValues as written; nil if there are none.
 	imports []byte
 }
 
@@ -51,9 +51,9 @@ func (c *configuration) validate(namespace string, problems *providerconfig.Prob
 		path := fmt.Sprintf("registryPullSecrets[%d]", i)
 		switch {
 		case secret.Name == "":
-			problems.Add(path+".name", "is missing: name a Secret in namespace %s", namespace)
+			problems.Add(path+".name", "is missing: set a Secret in namespace %s", namespace)
 		case secret.Namespace != "" && secret.Namespace != namespace:
-			problems.Add(path+".namespace", "is another one than that of the deploy item: copy the Secret to namespace %s", namespace)
+			problems.Add(path+".namespace", "differs from that of the deploy item: copy the Secret to namespace %s", namespace)
 		}
 	}
 	c.validateContent(problems)
@@ -68,7 +68,7 @@ func (c *configuration) validateContent(problems *providerconfig.Problems) {
 		case b.Git != nil:
 			problems.Add("blueprint.git", "is not supported here: use ref, inline or oci")
 		case b.Reference != nil && !c.namesComponent():
-			problems.Add("blueprint.ref", "needs componentDescriptor, which says in which component the blueprint is")
+			problems.Add("blueprint.ref", "needs componentDescriptor to find the component of the blueprint")
 		}
 	}
 	if d := c.ComponentDescriptor; d != nil && d.Reference != nil && d.Inline != nil && !d.Inline.IsNull() {
@@ -91,7 +91,7 @@ func count(set ...bool) int {
 	return n
 }
 
-// continuousReconcile returns when to run the image again; nil if never.
+// continuousReconcile returns the item's continuousReconcile; nil if the image runs only in jobs.
 func continuousReconcile(item *lsv1alpha1.DeployItem) *deployer.ContinuousReconcile {
 	var part struct {
 		ContinuousReconcile *deployer.ContinuousReconcile `json:"continuousReconcile"`
@@ -104,7 +104,7 @@ func continuousReconcile(item *lsv1alpha1.DeployItem) *deployer.ContinuousReconc
 
 const kindStatus = "ProviderStatus"
 
-// readStatus reads the provider status of an item. One of an earlier controller is read as well: it has no run.
+// readStatus reads the provider status of an item. It also reads that of an earlier controller, which has no run.
 func readStatus(item *lsv1alpha1.DeployItem) (*containerv1alpha1.ProviderStatus, error) {
 	status := &containerv1alpha1.ProviderStatus{}
 	raw := item.Status.ProviderStatus

@@ -67,7 +67,7 @@ func TestContentFromARegistry(t *testing.T) {
 	}
 }
 
-// Of the credentials that the Context and the configuration name, the pod gets the one for the registry of its image.
+// Of the credentials in the Context and the configuration, the pod gets only the one for the registry of its image.
 func TestTheImageIsPulledWithTheCredentialOfItsRegistry(t *testing.T) {
 	w := newWorld(t)
 	login := func(name, host string) *corev1.Secret {

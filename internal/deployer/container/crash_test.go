@@ -25,7 +25,7 @@ import (
 	"espalier.dev/internal/testkit/kubelet"
 )
 
-// Whatever becomes of the process or of the answers to its requests, the image runs once for each job.
+// The image runs once per job, no matter where the process crashes or which answers to its requests get lost.
 func TestEachJobRunsOnce(t *testing.T) {
 	for _, plan := range []string{
 		"create/pods:1:after", "create/pods:1:lost", "create/pods:1:before", "create/pods:1:500", "create/secrets:1:after",
@@ -50,7 +50,7 @@ func TestEachJobRunsOnce(t *testing.T) {
 	}
 }
 
-// madePods checks how many pods there have been.
+// madePods checks how many pods were created.
 func madePods(t *testing.T, recorder *testkit.Recorder, want int) {
 	t.Helper()
 	uids := map[types.UID]bool{}
@@ -62,8 +62,8 @@ func madePods(t *testing.T, recorder *testkit.Recorder, want int) {
 	}
 }
 
-// A process that ends when everything of an item is removed, and the item is not, leaves it to the next one to let the item go. The image
-// does not run again for that.
+// If a process dies after everything of a deleted item is removed but before the finalizer is, the next process releases the item. It
+// does not run the image again for that.
 func TestADeletionThatIsCutOffComesToAnEnd(t *testing.T) {
 	for _, plan := range []string{"patch/deployitems:1:before", "patch/deployitems:1:lost", "deletecollection/secrets:7:after"} {
 		t.Run(plan, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestADeletionThatIsCutOffComesToAnEnd(t *testing.T) {
 	}
 }
 
-// A pod that somebody takes away is not replaced in secret: nobody knows how far the image has come.
+// A deleted pod is not silently replaced: nobody knows how far the image got.
 func TestALostPodFailsTheJob(t *testing.T) {
 	w := newWorld(t)
 	w.process("")
@@ -111,14 +111,14 @@ func TestALostPodFailsTheJob(t *testing.T) {
 	}
 }
 
-// Who deletes a pod by force knows that its node is lost: the job ends, and nothing of the pod is in the way of the next one.
+// Deleting a pod by force means that its node is lost: the job ends, and nothing of the pod blocks the next one.
 func TestAPodThatIsDeletedByForceEndsTheJob(t *testing.T) {
 	w := newWorld(t)
 	w.process("")
 	item := w.item("shop", "image: shop")
 	pod := w.pod(item)
 	w.starts(pod)
-	w.Delete(pod) // as the controller of nodes does; nobody stops the containers
+	w.Delete(pod) // as the node controller does; nobody stops the containers
 	w.waits(item, container.WaitingForTermination)
 	if err := w.Client().Delete(w.Context(), pod, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestAPodThatIsDeletedByForceEndsTheJob(t *testing.T) {
 	w.succeeds(item)
 }
 
-// Somebody else's pod of the same name is neither used nor deleted.
+// A foreign pod of the same name is neither used nor deleted.
 func TestAForeignPodIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
 	w.process("")
@@ -179,7 +179,7 @@ func TestThePodReachesNothingElse(t *testing.T) {
 	}
 }
 
-// The image cannot make the pod's helper store what only the helper can read: its token.
+// The image cannot trick the pod's helper into storing the token that only the helper can read.
 func TestTheImageCannotStealTheToken(t *testing.T) {
 	w := newWorld(t)
 	w.process("")
@@ -239,7 +239,7 @@ func digits(text string) string {
 	}, text)
 }
 
-// secrets is everything in Secrets, unpacked where it is packed.
+// secrets returns the content of all Secrets, unpacked where it is packed.
 func (w *world) secrets() string {
 	w.Helper()
 	var list corev1.SecretList
@@ -251,7 +251,7 @@ func (w *world) secrets() string {
 		for _, data := range secret.Data {
 			all.Write(data)
 			if zipped, err := gzip.NewReader(bytes.NewReader(data)); err == nil {
-				_, _ = io.Copy(&all, zipped) // As far as it can be read.
+				_, _ = io.Copy(&all, zipped) // as far as it is readable
 			}
 		}
 	}

@@ -29,23 +29,23 @@ const Name = "deployer-container"
 type Deployer struct {
 	options Options
 	client  client.Client
-	// live reads from the API server, pods from a cache that holds nothing but pods of deploy items.
+	// live reads from the API server; pods come from a cache that holds only pods of deploy items.
 	live client.Reader
 	pods client.Reader
-	// targets returns what a Target holds.
+	// targets returns the content of a Target.
 	targets func(context.Context, *lsv1alpha1.Target) ([]byte, error)
 	wakers  wakers
 }
 
 var (
-	_ deployer.Deployer = (*Deployer)(nil)
-	_ deployer.Repairer = (*Deployer)(nil)
+	_ deployer.Deployer     = (*Deployer)(nil)
+	_ deployer.LongRepairer = (*Deployer)(nil)
 )
 
 // Type is the type of the deploy items.
 func (d *Deployer) Type() lsv1alpha1.DeployItemType { return lsv1alpha1.DeployItemTypeContainer }
 
-// Intend names the pod that is about to be made. All names follow from the item, so that a crash leaves nothing behind that nobody knows.
+// Intend names the pod that is about to be created. All names follow from the item, so a crash leaves no unrecorded object behind.
 func (d *Deployer) Intend(_ context.Context, work deployer.Work) (runtime.Object, error) {
 	if _, err := d.readConfiguration(work.Item); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (d *Deployer) Intend(_ context.Context, work deployer.Work) (runtime.Object
 		return nil, err
 	}
 	if status.PodStatus.Run == "" && status.PodStatus.LastRun != nil {
-		return status, nil // An earlier controller has made a pod, under another name.
+		return status, nil // An earlier controller created a pod under another name.
 	}
 	status.PodStatus.PodName = namesOf(work.Item).pod()
 	if status.LastOperation == "" {
@@ -64,7 +64,7 @@ func (d *Deployer) Intend(_ context.Context, work deployer.Work) (runtime.Object
 	return status, nil
 }
 
-// Deploy runs the image with the operation RECONCILE, once for each job.
+// Deploy runs the image with the operation RECONCILE, once per job.
 func (d *Deployer) Deploy(ctx context.Context, work deployer.Work) (deployer.Progress, error) {
 	p, err := d.begin(work, containerv1alpha1.OperationReconcile)
 	if err != nil {
@@ -78,8 +78,8 @@ func (d *Deployer) Deploy(ctx context.Context, work deployer.Work) (deployer.Pro
 	return progress, err
 }
 
-// Delete runs the image with the operation DELETE, and removes everything that was made for the item. The pod stays until the item has
-// gone: if the process ends right before that, the pod tells that the image has run.
+// Delete runs the image with the operation DELETE, and removes everything that was created for the item. The pod stays until the item
+// is gone: if the process dies right before that, the pod proves that the image has run.
 func (d *Deployer) Delete(ctx context.Context, work deployer.Work) (deployer.Progress, error) {
 	status, err := readStatus(work.Item)
 	if err != nil {
@@ -130,25 +130,33 @@ func (d *Deployer) Repair(ctx context.Context, work deployer.Work) (deployer.Pro
 	}
 	pod := p.status.PodStatus
 	p.origin, p.run = originContinuous, nextRun(work.Item, pod.Run)
-	underWay := pod.Run != "" && pod.EndedAt == nil
+	underWay, late := isUnderWay(pod), p.late()
 	if underWay {
 		p.run = pod.Run
 	}
-	if underWay && p.late() {
-		p.status.PodStatus.EndedAt = new(metav1.NewTime(work.Now))
-		return deployer.Progress{ProviderStatus: p.status}, failure.Terminalf(
-			failure.Details{Operation: "Run", Reason: lsv1alpha1.ReasonProgressingTimeout, Codes: []string{string(lsv1alpha1.ErrorTimeout)}},
-			"the image has not come to an end within spec.timeout, and is stopped")
-	}
 	progress, err := p.advance(ctx)
 	progress.Exports = nil
+	if underWay && late && isUnderWay(p.status.PodStatus) && progress.ProviderStatus != nil {
+		p.status.PodStatus.EndedAt = new(metav1.NewTime(work.Now))
+		return progress, failure.Terminalf(
+			failure.Details{Operation: "Run", Reason: lsv1alpha1.ReasonProgressingTimeout, Codes: []string{string(lsv1alpha1.ErrorTimeout)}},
+			"timed out after spec.timeout: the image is stopped")
+	}
 	if progress.Done {
-		progress.Repaired = "the image " + p.config.Image + " has run again and ended with exit code 0"
+		progress.Repaired = "image " + p.config.Image + " ran again and ended with exit code 0"
 	}
 	return progress, err
 }
 
-// late reports whether a run without a job has used up the time of the item.
+// IsRepairing reports whether the image runs again, or has ended and its result was not taken yet.
+func (d *Deployer) IsRepairing(item *lsv1alpha1.DeployItem) bool {
+	status, err := readStatus(item)
+	return err == nil && isUnderWay(status.PodStatus)
+}
+
+func isUnderWay(pod *containerv1alpha1.PodStatus) bool { return pod.Run != "" && pod.EndedAt == nil }
+
+// late reports whether a run without a job has used up the item's timeout.
 func (p *pass) late() bool {
 	began := p.status.PodStatus.LastRun
 	if began == nil {
@@ -171,7 +179,7 @@ func (d *Deployer) begin(work deployer.Work, operation containerv1alpha1.Operati
 	return &pass{Deployer: d, work: work, config: config, status: status, operation: operation}, nil
 }
 
-// wakers have items looked at again when their pods change. The zero value is ready.
+// wakers queue items when their pods change. The zero value is ready.
 type wakers struct {
 	mu   sync.Mutex
 	wake map[types.UID]func()

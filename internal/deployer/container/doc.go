@@ -8,6 +8,6 @@
 // everything that needs registries or Secrets beforehand, and passes the result to the pod in Secrets. In the pod, package inside unpacks
 // them, and stores exports and state in Secrets prepared for it; its service account may write these and nothing else.
 //
-// The deployer starts and judges pods. The janitor stops those that nobody waits for any more, after an interrupt, a timeout or a deletion.
+// The deployer starts and judges pods. The janitor stops those that are no longer awaited, after an interrupt, a timeout or a deletion.
 // It only looks at the state of items, and so misses nothing.
 package container

@@ -19,7 +19,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// A failed run tells its exit code and its last words, without secrets.
+// A failed run reports its exit code and its last output, without secrets.
 func TestFailuresAreToldWithoutSecrets(t *testing.T) {
 	w := newWorld(t)
 	w.process("")
@@ -50,7 +50,7 @@ func TestFailuresAreToldWithoutSecrets(t *testing.T) {
 	w.succeeds(item)
 }
 
-// Whatever keeps a pod from running is told at once, and fails at once if it does not go away by itself.
+// The cause that keeps a pod from running is reported at once, and fails the job at once if it cannot resolve itself.
 func TestPodsThatDoNotStart(t *testing.T) {
 	w := newWorld(t)
 	w.process("")
@@ -82,7 +82,7 @@ func TestPodsThatDoNotStart(t *testing.T) {
 	w.succeeds(crowded)
 }
 
-// terminates plays the end of a pod that is being deleted: its containers stop, and it goes.
+// terminates plays the end of a pod in deletion: its containers stop, and it disappears.
 func (w *world) terminates(pod *corev1.Pod) {
 	w.Helper()
 	testkit.Eventually(w.T, w.APIServer, pod, testkit.Is("being deleted", func(p *corev1.Pod) bool { return p.DeletionTimestamp != nil }))
@@ -120,7 +120,7 @@ func TestInterruptAndTimeoutEndThePod(t *testing.T) {
 	}
 }
 
-// Until the pod of an interrupted run has stopped, no other one begins.
+// The next run does not start before the pod of an interrupted run has stopped.
 func TestTheNextRunWaitsForTheLastOne(t *testing.T) {
 	w := newWorld(t)
 	w.process("")
@@ -139,7 +139,7 @@ func TestTheNextRunWaitsForTheLastOne(t *testing.T) {
 	w.createdPods(2)
 }
 
-// A spec that changes in the middle of a job is what runs in the end.
+// If the spec changes in the middle of a job, the new spec is what runs in the end.
 func TestANewSpecEndsTheRun(t *testing.T) {
 	w := newWorld(t)
 	w.process("")
@@ -157,7 +157,7 @@ func TestANewSpecEndsTheRun(t *testing.T) {
 	}
 }
 
-// A deletion in the middle of a job waits for the job, and then the image runs with DELETE.
+// A deletion in the middle of a job waits for the job; then the image runs with DELETE.
 func TestADeletionWaitsForTheRun(t *testing.T) {
 	w := newWorld(t)
 	w.process("")
@@ -176,7 +176,7 @@ func TestADeletionWaitsForTheRun(t *testing.T) {
 	testkit.EventuallyGone(t, w.APIServer, item)
 }
 
-// A DELETE that fails keeps the item and tells the way out.
+// A failed DELETE keeps the item and reports the way out.
 func TestAFailedDeletionCanBeForced(t *testing.T) {
 	w := newWorld(t)
 	w.process("")
@@ -197,7 +197,7 @@ func TestAFailedDeletionCanBeForced(t *testing.T) {
 	w.createdPods(2)
 }
 
-// An item whose image never ran, because of its configuration, goes without a run.
+// An item whose image never ran, because of its configuration, is deleted without a run.
 func TestAnItemThatNeverRan(t *testing.T) {
 	w := newWorld(t)
 	w.process("")
@@ -214,7 +214,8 @@ func TestAnItemThatNeverRan(t *testing.T) {
 	w.createdPods(0)
 }
 
-// What an item leaves behind that goes without its deployer is removed: in the middle of a run, too, and while nobody watches.
+// Leftovers of an item that is released without its deployer are removed, even in the middle of a run, and even if no process
+// was running at the time.
 func TestNothingIsLeftOfItemsThatVanish(t *testing.T) {
 	w := newWorld(t)
 	first := w.process("")

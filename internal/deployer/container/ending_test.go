@@ -20,7 +20,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// The janitor may end a pod that it has looked at a while ago, when the next run of the item has got its input already.
+// The janitor may end a pod that it read a while ago, when the next run of the item already has its input.
 func TestEndingAPodLeavesTheInputOfTheNextRun(t *testing.T) {
 	w := testkit.NewWorld(t)
 	input := func(name string) *corev1.Secret {
@@ -46,7 +46,7 @@ func TestEndingAPodLeavesTheInputOfTheNextRun(t *testing.T) {
 	}
 }
 
-// work is what the deployer is given for a deploy item, as it was right after its job began.
+// work returns the deployer's input for a deploy item, as it was right after its job started.
 func work(w *testkit.World) (*Deployer, deployer.Work) {
 	w.Helper()
 	item := testkit.DeployItem(w.Namespace, "shop").Config(lsv1alpha1.DeployItemTypeContainer, map[string]any{
@@ -58,7 +58,7 @@ func work(w *testkit.World) (*Deployer, deployer.Work) {
 	return d, deployer.Work{Item: item, Now: time.Now(), Wake: func() {}}
 }
 
-// A process that still sees an item as it was before its run does not run the image again: the pod may be gone, the result is not.
+// A process that sees a stale item, from before its run, does not run the image again: the pod may be gone, but the result is not.
 func TestARunThatIsOverDoesNotBeginAgain(t *testing.T) {
 	w := testkit.NewWorld(t)
 	d, given := work(w)
@@ -82,11 +82,11 @@ func TestARunThatIsOverDoesNotBeginAgain(t *testing.T) {
 	}
 }
 
-// A pod may be gone before anybody has seen that it goes. Then nobody knows what the image has done, and it is not run again.
+// A pod may disappear before anybody sees its deletion. What the image did is then unknown, and it is not run again.
 func TestARunWhosePodIsGoneHasFailed(t *testing.T) {
 	w := testkit.NewWorld(t)
 	d, given := work(w)
-	for range 2 { // The first call makes the pod, the second takes note of it.
+	for range 2 { // The first call creates the pod, the second records it.
 		progress, err := d.Deploy(t.Context(), given)
 		if err != nil {
 			t.Fatal(err)
@@ -109,7 +109,7 @@ func TestARunWhosePodIsGoneHasFailed(t *testing.T) {
 	}
 }
 
-// What was laid out for a run that never came to a pod goes with the next run, and what that one needs stays.
+// The input of a run that never got a pod is removed with the next run; the input of the next run stays.
 func TestInputOfARunWithoutAPodIsRemoved(t *testing.T) {
 	w := testkit.NewWorld(t)
 	d, given := work(w)

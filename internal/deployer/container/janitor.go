@@ -20,12 +20,12 @@ import (
 	"espalier.dev/internal/deployitem"
 )
 
-// janitor ends the pods that no deploy item waits for any more, and removes what items have left behind that went without their deployer:
-// deleted without uninstalling, or together with their namespace. It looks at what there is and needs no memory, so it also ends what began
-// before the process did.
+// janitor ends the pods that no deploy item needs any more, and removes the leftovers of items that were released without their deployer:
+// deleted without uninstalling, or together with their namespace. It works from the objects that exist, without memory, so it also handles
+// what started before the process did.
 type janitor struct{ *Deployer }
 
-// Reconcile looks after everything of one deploy item.
+// Reconcile cleans up after one deploy item.
 func (j *janitor) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	pods := &corev1.PodList{}
 	err := j.pods.List(ctx, pods, client.MatchingLabels{
@@ -51,8 +51,8 @@ func (j *janitor) Reconcile(ctx context.Context, request reconcile.Request) (rec
 	return reconcile.Result{}, j.sweep(ctx, request.NamespacedName, item)
 }
 
-// item reads a deploy item; nil if it does not exist. What is about to be destroyed depends on it, so the API server is asked, unless there
-// is nothing to destroy: then the cache will do.
+// item reads a deploy item; nil if it does not exist. It decides what is destroyed, so it is read from the API server, unless there is
+// nothing to destroy: then the cache is enough.
 func (j *janitor) item(ctx context.Context, key client.ObjectKey) (*lsv1alpha1.DeployItem, error) {
 	item := &lsv1alpha1.DeployItem{}
 	err := j.client.Get(ctx, key, item)
@@ -75,7 +75,8 @@ func (j *janitor) item(ctx context.Context, key client.ObjectKey) (*lsv1alpha1.D
 	return item, nil
 }
 
-// needed reports whether a pod of an item stays: it runs for what the item asks for at present, or shows how its last run failed.
+// needed reports whether an item still needs a pod: because it runs what the item asks for at present, or because it shows how
+// the last run failed.
 func needed(item *lsv1alpha1.DeployItem, pod *corev1.Pod) bool {
 	run := pod.Annotations[inside.AnnotationRun]
 	if pod.Annotations[annotationOrigin] == originContinuous {
@@ -89,8 +90,8 @@ func needed(item *lsv1alpha1.DeployItem, pod *corev1.Pod) bool {
 	return deployitem.HasWork(item) || pod.Status.Phase == corev1.PodFailed && pod.DeletionTimestamp == nil
 }
 
-// sweep removes what belongs to former deploy items of a name. The Secret for the result tells of each of them: it is made first and goes
-// last.
+// sweep removes what belongs to former deploy items of a name. The Secret for the result identifies each of them: it is created first and
+// deleted last.
 func (j *janitor) sweep(ctx context.Context, key client.ObjectKey, item *lsv1alpha1.DeployItem) error {
 	if item != nil {
 		return nil
@@ -112,7 +113,7 @@ func (j *janitor) sweep(ctx context.Context, key client.ObjectKey, item *lsv1alp
 	return nil
 }
 
-// leftover tells of an item that has, or has had, objects.
+// leftover identifies an item that has, or had, objects.
 type leftover struct {
 	namespace string
 	item      client.ObjectKey
@@ -137,7 +138,7 @@ func (j *janitor) leftovers(ctx context.Context, labels client.MatchingLabels) (
 	return result, nil
 }
 
-// podNamespaces are those that pods run in; empty text means all.
+// podNamespaces returns the namespaces in which pods run; an empty string means all.
 func (d *Deployer) podNamespaces() []string {
 	switch {
 	case d.options.Namespace != "":
@@ -148,10 +149,11 @@ func (d *Deployer) podNamespaces() []string {
 	return []string{metav1.NamespaceAll}
 }
 
-// sweepEvery is how often the janitor looks for what belongs to nobody, beside the start: items that went while no process ran.
+// sweepEvery is how often, besides at the start, the janitor looks for objects without an item, left by items that were
+// released while no process ran.
 const sweepEvery = time.Hour
 
-// round looks for objects of items that are gone, or whose name another item has now, and cleans them up.
+// round cleans up objects of items that are gone, or whose name now belongs to another item.
 func (j *janitor) round(ctx context.Context) error {
 	left, err := j.leftovers(ctx, nil)
 	if err != nil {
@@ -174,7 +176,7 @@ func (j *janitor) round(ctx context.Context) error {
 	return nil
 }
 
-// rounds lets the janitor make its rounds until the process ends.
+// rounds runs the janitor's rounds until the process ends.
 func (j *janitor) rounds(ctx context.Context, failed func(error)) error {
 	timer := time.NewTicker(sweepEvery)
 	defer timer.Stop()

@@ -24,7 +24,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// One item from its first job to its deletion: what the image finds, what becomes of what it leaves behind, and that nothing stays.
+// One item from its first job to its deletion: the input of the image, what happens to its output, and that nothing is left.
 func TestAnItemFromJobToDeletion(t *testing.T) {
 	w := newWorld(t)
 	w.process("")
@@ -102,7 +102,7 @@ componentDescriptor: {inline: {meta: {schemaVersion: v2}, component: {name: exam
 	w.nothingLeft()
 }
 
-// Without exports there are none, whatever the run before has exported.
+// A run without exports leaves none, whatever the run before exported.
 func TestNoStaleExports(t *testing.T) {
 	w := newWorld(t)
 	w.process("")
@@ -145,7 +145,8 @@ func TestExportsMustBeAnObject(t *testing.T) {
 	}
 }
 
-// The state lasts from run to run, byte for byte: also one that is larger than what was made room for, and that of a failed run.
+// The state survives from run to run, byte for byte: also a state larger than the room prepared for it, and the state of a
+// failed run.
 func TestStateLasts(t *testing.T) {
 	w := newWorld(t)
 	w.process("")
@@ -195,7 +196,7 @@ func countOf(names []string, part string) int {
 	return n
 }
 
-// A state that an earlier controller has stored is found, although it has cut off the end.
+// The state stored by an earlier controller is found, even though that controller truncated it.
 func TestStateOfAnEarlierController(t *testing.T) {
 	w := newWorld(t)
 	folder := t.TempDir()
@@ -244,7 +245,7 @@ func TestStateOfAnEarlierController(t *testing.T) {
 	}
 }
 
-// The pod is as restricted as a pod can be, and the image gets no access to the API.
+// The pod is as restricted as possible, and the image gets no access to the API.
 func TestPodIsRestricted(t *testing.T) {
 	w := newWorld(t, func(o *container.Options) {
 		o.NodeSelector = map[string]string{"pool": "jobs"}
@@ -280,7 +281,7 @@ func TestPodIsRestricted(t *testing.T) {
 	}
 }
 
-// Items of the same name in two namespaces have nothing in common, even if their pods run in one.
+// Items of the same name in two namespaces share nothing, even if their pods run in the same namespace.
 func TestItemsOfTheSameName(t *testing.T) {
 	system := testkit.Server(t).Namespace(t)
 	other := testkit.Server(t).Namespace(t)

@@ -26,16 +26,16 @@ import (
 	"espalier.dev/internal/masking"
 )
 
-// hopeless are the reasons of containers that do not start by themselves: with the image or with the pod, something is wrong.
+// hopeless are the waiting reasons of containers that cannot start without a change: the image or the pod is wrong.
 var hopeless = []string{
 	"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "RegistryUnavailable", "ErrImageNeverPull", "ImageInspectError",
 	"SignatureValidationFailed", "CreateContainerConfigError", "CreateContainerError",
 }
 
-// operations name what the containers do, in errors.
+// operations name the work of each container, for errors.
 var operations = map[string]string{initContainer: "RunInitContainer", waitContainer: "RunWaitContainer", mainContainer: "RunMainContainer"}
 
-// judge says how the run of a pod goes.
+// judge returns the progress of the run of a pod.
 func (p *pass) judge(ctx context.Context, pod *corev1.Pod) (deployer.Progress, error) {
 	secrets := p.secretsIn(ctx, pod)
 	p.note(pod, secrets)
@@ -56,7 +56,7 @@ func (p *pass) judge(ctx context.Context, pod *corev1.Pod) (deployer.Progress, e
 	return progress, nil
 }
 
-// stuck returns a container that does not start by itself, and its state.
+// stuck returns a container that cannot start without a change, and its state.
 func stuck(pod *corev1.Pod) (string, *corev1.ContainerStateWaiting) {
 	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		if waiting := status.State.Waiting; waiting != nil && slices.Contains(hopeless, waiting.Reason) {
@@ -66,24 +66,24 @@ func stuck(pod *corev1.Pod) (string, *corev1.ContainerStateWaiting) {
 	return "", nil
 }
 
-// awaited says what a pod that has not ended waits for.
+// awaited returns what a pod that has not ended waits for.
 func (p *pass) awaited(pod *corev1.Pod, secrets *masking.Values) deployer.Reason {
 	name := fmt.Sprintf("Pod %s/%s", pod.Namespace, pod.Name)
 	scheduled := condition(pod, corev1.PodScheduled)
 	status := statusOf(pod, mainContainer)
 	switch {
 	case pod.DeletionTimestamp != nil:
-		return deployer.Reason{Code: WaitingForTermination, Message: name + " is being deleted by somebody else" + onNode(pod)}
+		return deployer.Reason{Code: WaitingForTermination, Message: name + " is being deleted by another client" + onNode(pod)}
 	case scheduled != nil && scheduled.Status == corev1.ConditionFalse:
-		return deployer.Reason{Code: WaitingForNode, Message: fmt.Sprintf("%s finds no node: %s", name, told(scheduled.Message, secrets))}
+		return deployer.Reason{Code: WaitingForNode, Message: fmt.Sprintf("%s cannot be scheduled: %s", name, told(scheduled.Message, secrets))}
 	case pod.Spec.NodeName == "":
-		return deployer.Reason{Code: WaitingForPod, Message: name + " waits for a node: a scheduler has to assign one"}
+		return deployer.Reason{Code: WaitingForPod, Message: name + " waits to be scheduled on a node"}
 	case status != nil && status.State.Terminated != nil:
-		return deployer.Reason{Code: WaitingForResult, Message: name + ": the image has ended, and exports and state are being stored"}
+		return deployer.Reason{Code: WaitingForResult, Message: name + ": the image has ended; exports and state are being stored"}
 	case status != nil && status.State.Running != nil:
-		return deployer.Reason{Code: WaitingForPod, Message: fmt.Sprintf("%s runs%s with operation %s", name, onNode(pod), p.operation)}
+		return deployer.Reason{Code: WaitingForPod, Message: fmt.Sprintf("%s is running%s with operation %s", name, onNode(pod), p.operation)}
 	}
-	return deployer.Reason{Code: WaitingForPod, Message: name + " starts" + onNode(pod)}
+	return deployer.Reason{Code: WaitingForPod, Message: name + " is starting" + onNode(pod)}
 }
 
 func condition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
@@ -105,7 +105,7 @@ func statusOf(pod *corev1.Pod, container string) *corev1.ContainerStatus {
 	return nil
 }
 
-// conclude says what a pod that has ended came to. The input is not needed any more.
+// conclude returns the result of a pod that has ended. The input is no longer needed.
 func (p *pass) conclude(ctx context.Context, pod *corev1.Pod, secrets *masking.Values) (deployer.Progress, error) {
 	p.status.PodStatus.EndedAt = new(metav1.NewTime(p.work.Now))
 	progress := deployer.Progress{ProviderStatus: p.status}
@@ -125,12 +125,12 @@ func (p *pass) conclude(ctx context.Context, pod *corev1.Pod, secrets *masking.V
 		return progress, err
 	}
 	if result == nil || result.Annotations[inside.AnnotationRun] != p.run {
-		why := "wait has left no message"
+		why := "container wait left no message"
 		if status := statusOf(pod, waitContainer); status != nil && status.State.Terminated != nil && status.State.Terminated.Message != "" {
 			why = told(status.State.Terminated.Message, secrets)
 		}
 		return progress, failure.Terminalf(failure.Details{Operation: operations[waitContainer], Reason: "ResultNotStored"},
-			"the image has ended with exit code 0, but its exports and its state could not be stored: %s", why)
+			"the image ended with exit code 0, but its exports and state could not be stored: %s", why)
 	}
 	if progress.Exports, err = readExports(result.Data[inside.SecretKey]); err != nil {
 		return progress, err
@@ -140,7 +140,7 @@ func (p *pass) conclude(ctx context.Context, pod *corev1.Pod, secrets *masking.V
 	return progress, nil
 }
 
-// failed is the error of a pod whose image has not ended with 0.
+// failed returns the error of a pod whose image did not exit with 0.
 func (p *pass) failed(pod *corev1.Pod, secrets *masking.Values) error {
 	status := statusOf(pod, mainContainer)
 	if status != nil && status.State.Terminated != nil && status.State.Terminated.ExitCode == 0 {
@@ -158,20 +158,20 @@ func (p *pass) failed(pod *corev1.Pod, secrets *masking.Values) error {
 	return p.endedEarly(pod, secrets)
 }
 
-// endedEarly is the error of a pod whose image has not ended.
+// endedEarly returns the error of a pod that ended before its image did.
 func (p *pass) endedEarly(pod *corev1.Pod, secrets *masking.Values) error {
 	why := because(pod, secrets)
 	if pod.Spec.NodeName != "" && pod.Status.Phase != corev1.PodFailed {
 		return p.removed(why)
 	}
 	if why == "" && pod.DeletionTimestamp != nil {
-		why = ": somebody has deleted it"
+		why = ": it was deleted"
 	}
 	return failure.Terminalf(failure.Details{Operation: "Run", Reason: cmp.Or(pod.Status.Reason, "PodFailed")},
 		"Pod %s/%s ended before its image did%s", pod.Namespace, pod.Name, why)
 }
 
-// because is what the status of a pod says of its end.
+// because returns the cause of a pod's end according to its status.
 func because(pod *corev1.Pod, secrets *masking.Values) string {
 	text := strings.Trim(pod.Status.Reason+": "+pod.Status.Message, ": ")
 	if disrupted := condition(pod, corev1.DisruptionTarget); text == "" && disrupted != nil && disrupted.Status == corev1.ConditionTrue {
@@ -185,15 +185,15 @@ func because(pod *corev1.Pod, secrets *masking.Values) string {
 
 func lastWords(message string, secrets *masking.Values) string {
 	if text := told(message, secrets); text != "" {
-		return ". Its last words: " + text
+		return ". Last output: " + text
 	}
 	return ""
 }
 
-// maxTold is how much of a message is told: its end, where programs say what went wrong.
+// maxTold is how much of a message is shown: its end, where programs say what went wrong.
 const maxTold = 1500
 
-// told is what may be shown of a message.
+// told masks and shortens a message.
 func told(message string, secrets *masking.Values) string {
 	text := strings.TrimSpace(strings.ToValidUTF8(secrets.Text(message), "?"))
 	if len(text) <= maxTold {
@@ -206,7 +206,7 @@ func told(message string, secrets *masking.Values) string {
 	return "..." + text[cut:]
 }
 
-// secretsIn are the values that messages of a pod must not show. They are read only if there is a message.
+// secretsIn returns the values that messages of a pod must not show. It reads them only if there is a message.
 func (p *pass) secretsIn(ctx context.Context, pod *corev1.Pod) *masking.Values {
 	if !talks(pod) {
 		return &masking.Values{}
@@ -244,7 +244,7 @@ func talks(pod *corev1.Pod) bool {
 	})
 }
 
-// note puts what a pod shows into the provider status.
+// note copies the state of a pod into the provider status.
 func (p *pass) note(pod *corev1.Pod, secrets *masking.Values) {
 	before := p.status.PodStatus
 	p.status.LastOperation = p.operation
@@ -259,7 +259,7 @@ func (p *pass) note(pod *corev1.Pod, secrets *masking.Values) {
 	}
 }
 
-// shown is what the provider status tells of a container.
+// shown returns the provider status of a container.
 func shown(pod *corev1.Pod, name string, secrets *masking.Values) containerv1alpha1.ContainerStatus {
 	var result containerv1alpha1.ContainerStatus
 	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
@@ -291,8 +291,7 @@ func shown(pod *corev1.Pod, name string, secrets *masking.Values) containerv1alp
 
 var linePattern = regexp.MustCompile(`line \d+`)
 
-// readExports understands the file of exports: an object, in JSON or YAML. The errors of the decoder may quote values, so that nothing but
-// the line is told.
+// readExports parses the exports file: an object, in JSON or YAML. Decoder errors may quote values, so only the line number is reported.
 func readExports(content []byte) (map[string]any, error) {
 	if len(strings.TrimSpace(string(content))) == 0 {
 		return nil, nil
@@ -315,7 +314,7 @@ func badExports(text string) error {
 	}, "%s", text)
 }
 
-// unforced says how to get on without a run that fails.
+// unforced adds to an error how to continue without a run that fails.
 func unforced(err error) error {
 	if failure.KindOf(err) != failure.Terminal {
 		return err

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,9 +18,7 @@ import (
 	"espalier.dev/internal/testkit/kubelet"
 )
 
-const patience = 2 * time.Minute
-
-// What containers come to.
+// Results of containers.
 var nothing, terminated = kubelet.Nothing, kubelet.Terminated
 
 // pod waits until an item has a pod that is not being deleted.
@@ -30,10 +27,10 @@ func (w *world) pod(item *landscaper.DeployItem) *corev1.Pod {
 	return w.podAfter(item, "")
 }
 
-// podAfter waits for a pod with another UID than the given one.
+// podAfter waits for a pod with a UID other than the given one.
 func (w *world) podAfter(item *landscaper.DeployItem, before string) *corev1.Pod {
 	w.Helper()
-	limit, cancel := context.WithTimeout(w.Context(), patience)
+	limit, cancel := context.WithTimeout(w.Context(), testkit.Patience)
 	defer cancel()
 	namespace := item.Namespace
 	if w.options.Namespace != "" {
@@ -79,7 +76,7 @@ func (w *world) tell(pod *corev1.Pod, change func(*corev1.PodStatus)) {
 	w.must(w.kubelet().Tell(w.Context(), pod, change))
 }
 
-// starts has the image of a pod run.
+// starts makes the image of a pod run.
 func (w *world) starts(pod *corev1.Pod) {
 	w.Helper()
 	w.bind(pod)
@@ -88,13 +85,13 @@ func (w *world) starts(pod *corev1.Pod) {
 	})
 }
 
-// runs runs a pod from beginning to end.
+// runs runs a pod from start to finish.
 func (w *world) runs(pod *corev1.Pod, main kubelet.Image) {
 	w.Helper()
 	w.must(w.kubelet().Run(w.Context(), pod, main))
 }
 
-// node is where a pod runs.
+// node returns the node of a pod.
 func (w *world) node(pod *corev1.Pod) *kubelet.Node {
 	w.Helper()
 	n, err := w.kubelet().Node(w.Context(), pod)
@@ -108,7 +105,7 @@ func (w *world) stops(n *kubelet.Node, main corev1.ContainerStatus) {
 	w.must(n.Stop(w.Context(), main))
 }
 
-// read reads a file of a container; empty if it is not there.
+// read reads a file of a container; empty if it does not exist.
 func read(env inside.Environment, variable string, below ...string) string {
 	content, err := os.ReadFile(filepath.Join(append([]string{env(variable)}, below...)...))
 	if err != nil {

@@ -20,10 +20,10 @@ import (
 	"espalier.dev/internal/deployitem"
 )
 
-// Labels of all objects of a deploy item. Those of earlier controllers have the same, except the last three.
+// Labels of all objects of a deploy item. Objects of earlier controllers have the same labels, except the last three.
 const (
 	group = containerv1alpha1.GroupName
-	// Finalizer keeps a pod until its end was taken note of.
+	// Finalizer keeps a pod until its end has been recorded.
 	Finalizer = group + "/finalizer"
 
 	labelIdentity      = group + "/deployer-id"
@@ -31,7 +31,7 @@ const (
 	labelItemName      = "deployitem." + group + "/name"
 	labelItemNamespace = "deployitem." + group + "/namespace"
 	labelType          = group + "/type"
-	// labelItem is the UID of the deploy item, and labelManaged is on whatever this deployer has made.
+	// labelItem is the UID of the deploy item, and labelManaged marks every object that this deployer has created.
 	labelItem    = containerv1alpha1.DeployItemUIDLabel
 	labelManaged = "espalier.dev/deployer"
 	managed      = "container"
@@ -42,7 +42,7 @@ const (
 	annotationOrigin = group + "/origin"
 	originJob        = "job"
 	originContinuous = "continuous"
-	// annotationSpec is the hash of what the item said when the pod was made.
+	// annotationSpec is the hash of the item's spec when the pod was created.
 	annotationSpec = group + "/spec"
 )
 
@@ -54,7 +54,7 @@ const (
 	typePull   = "pull"
 )
 
-// Annotations of Secrets with state that earlier controllers have written.
+// Annotations of Secrets with state stored by earlier controllers.
 const (
 	annotationUUID = group + "/uuid"
 	annotationNum  = group + "/num"
@@ -65,7 +65,8 @@ const (
 	maxName  = 40
 )
 
-// names are those of the objects of a deploy item. The UID makes them different for items of the same name, in other namespaces or later.
+// names are the names of the objects of a deploy item. They contain the UID, so they differ from those of items of the same name in other
+// namespaces or at other times.
 type names struct{ base string }
 
 func namesOf(item *lsv1alpha1.DeployItem) names {
@@ -95,7 +96,7 @@ func (n names) otherState(p string) string {
 	return a
 }
 
-// writable are the Secrets that the pod may write.
+// writable returns the Secrets that the pod may write.
 func (n names) writable() []string {
 	all := []string{n.result()}
 	a, b := n.states()
@@ -114,7 +115,7 @@ func digest(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// labelValue shortens what is too long for a label.
+// labelValue shortens a text that is too long for a label.
 func labelValue(text string) string {
 	if len(text) <= maxLabel {
 		return text
@@ -122,7 +123,7 @@ func labelValue(text string) string {
 	return strings.TrimRight(text[:maxLabel-11], "-.") + "-" + digest(text)[:10]
 }
 
-// labels are on all objects of an item.
+// labels returns the labels of all objects of an item.
 func (d *Deployer) labels(item *lsv1alpha1.DeployItem) map[string]string {
 	return map[string]string{
 		labelManaged:       managed,
@@ -134,8 +135,8 @@ func (d *Deployer) labels(item *lsv1alpha1.DeployItem) map[string]string {
 	}
 }
 
-// meta is that of an object of an item. Objects have no owner: a deletion of the item that begins with its dependents would take the state
-// away before the image has run with DELETE.
+// meta returns the metadata of an object of an item. Objects have no owner: a deletion of the item that starts with its dependents would
+// remove the state before the image has run with DELETE.
 func (d *Deployer) meta(item *lsv1alpha1.DeployItem, name, kind string) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{
 		Namespace: d.namespaceOf(item), Name: name, Labels: d.labels(item),
@@ -154,14 +155,14 @@ func (d *Deployer) namespaceOf(item *lsv1alpha1.DeployItem) string {
 	return item.Namespace
 }
 
-// itemOf returns the deploy item that an object belongs to; false if it is none of ours.
+// itemOf returns the deploy item that an object belongs to; false if the object is not ours.
 func itemOf(object metav1.Object) (client.ObjectKey, types.UID, bool) {
 	namespace, name, found := strings.Cut(object.GetAnnotations()[annotationItem], "/")
 	uid := object.GetLabels()[labelItem]
 	return client.ObjectKey{Namespace: namespace, Name: name}, types.UID(uid), found && uid != ""
 }
 
-// specHash is the same as long as an item asks for the same. The generation would not do: a deletion raises it in the middle of a job.
+// specHash identifies what an item asks for. The generation cannot serve this purpose: a deletion raises it in the middle of a job.
 func specHash(item *lsv1alpha1.DeployItem) string {
 	var config any
 	raw := item.Spec.Configuration
@@ -175,7 +176,7 @@ func specHash(item *lsv1alpha1.DeployItem) string {
 	return digest(string(text))[:16]
 }
 
-// operationOf is what the current job of an item asks the image to do.
+// operationOf returns the operation that the item's current job requires of the image.
 func operationOf(item *lsv1alpha1.DeployItem) containerv1alpha1.Operation {
 	if deployitem.InDeletionFlow(!item.DeletionTimestamp.IsZero(), item.Status.Phase) {
 		return containerv1alpha1.OperationDelete
@@ -183,7 +184,7 @@ func operationOf(item *lsv1alpha1.DeployItem) containerv1alpha1.Operation {
 	return containerv1alpha1.OperationReconcile
 }
 
-// runOf names what an item is to be run for at present: a job, or in the continuous flow, which has none, the beginning of the work.
+// runOf identifies the current run of an item: by the job, or in the continuous flow, which has no jobs, by the start of the work.
 func runOf(item *lsv1alpha1.DeployItem, operation containerv1alpha1.Operation) string {
 	began := ""
 	if times := item.Status.TransitionTimes; deployitem.FlowOf(item) == lsv1alpha1.FlowContinuous && times != nil && times.InitTime != nil {

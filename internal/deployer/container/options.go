@@ -21,7 +21,7 @@ import (
 	"espalier.dev/internal/component/repository"
 )
 
-// DefaultImage is run for items that name no image.
+// DefaultImage is the image for items that name none.
 const DefaultImage = "ubuntu:24.04"
 
 // Repository is the repository of the image with espalier-container.
@@ -30,23 +30,23 @@ const Repository = "espalier.dev/espalier-container"
 // Registries opens the repositories that the credentials and resolvers of a Context show to a job of a deploy item.
 type Registries func(c *lsv1alpha1.Context, contents credentials.Contents, item types.UID, job string) (*repository.Repositories, error)
 
-// Options say where and how pods run.
+// Options configure where and how pods run.
 type Options struct {
-	// Namespace is that of all pods. If it is empty, pods run in the namespaces of their deploy items.
+	// Namespace is the namespace of all pods. If it is empty, pods run in the namespaces of their deploy items.
 	Namespace string
-	// Namespaces are the only ones whose items are worked on; none means all.
+	// Namespaces are the namespaces whose items are processed; none means all.
 	Namespaces []string
 	// HelperImage is the image with espalier-container.
 	HelperImage string
-	// DefaultImage is run for items that name no image.
+	// DefaultImage is the image for items that name none.
 	DefaultImage string
-	// NodeSelector, Tolerations and Resources are those of all pods.
+	// NodeSelector, Tolerations and Resources apply to all pods.
 	NodeSelector map[string]string
 	Tolerations  []corev1.Toleration
 	Resources    corev1.ResourceRequirements
-	// Identity is that of the deployer; empty means "default".
+	// Identity is the identity of the deployer; empty means "default".
 	Identity string
-	// Registries is for blueprints and component descriptors. Nil refuses those that are not inline.
+	// Registries opens repositories for blueprints and component descriptors. Nil rejects those that are not inline.
 	Registries Registries
 }
 
@@ -56,7 +56,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// HelperImage is the image with espalier-container of a version. What a tag cannot contain is replaced.
+// HelperImage returns the image with espalier-container of a version. Characters that a tag cannot contain are replaced.
 func HelperImage(version string) string {
 	tag := strings.Map(func(r rune) rune {
 		if strings.ContainsRune("._-", r) || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -67,7 +67,7 @@ func HelperImage(version string) string {
 	return Repository + ":" + cmp.Or(strings.TrimLeft(tag, ".-"), "latest")
 }
 
-// ParseToleration reads a taint as kubectl writes it: key=value:effect, key:effect, or key alone for all effects.
+// ParseToleration reads a taint in kubectl's notation: key=value:effect, key:effect, or key alone for all effects.
 func ParseToleration(text string) (corev1.Toleration, error) {
 	taint, effect, _ := strings.Cut(text, ":")
 	key, value, valued := strings.Cut(taint, "=")
@@ -76,16 +76,16 @@ func ParseToleration(text string) (corev1.Toleration, error) {
 		toleration.Operator = corev1.TolerationOpEqual
 	}
 	if problems := validation.IsQualifiedName(key); len(problems) > 0 {
-		return toleration, fmt.Errorf("%q is no taint: %s; write key=value:effect, key:effect or key", text, problems[0])
+		return toleration, fmt.Errorf("%q is not a taint: %s; use key=value:effect, key:effect or key", text, problems[0])
 	}
 	effects := []corev1.TaintEffect{"", corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute}
 	if !slices.Contains(effects, toleration.Effect) {
-		return toleration, fmt.Errorf("%q is no taint: the effect must be NoSchedule, PreferNoSchedule or NoExecute", text)
+		return toleration, fmt.Errorf("%q is not a taint: the effect must be NoSchedule, PreferNoSchedule or NoExecute", text)
 	}
 	return toleration, nil
 }
 
-// ParseResources reads quantities, by the names of resources.
+// ParseResources parses quantities, keyed by resource name.
 func ParseResources(texts map[string]string) (corev1.ResourceList, error) {
 	if len(texts) == 0 {
 		return nil, nil
@@ -95,7 +95,7 @@ func ParseResources(texts map[string]string) (corev1.ResourceList, error) {
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		quantity, err := resource.ParseQuantity(texts[name])
 		if err != nil || quantity.Sign() < 0 {
-			problems = append(problems, fmt.Errorf("%s=%s: write a quantity such as 100m or 64Mi", name, texts[name]))
+			problems = append(problems, fmt.Errorf("%s=%s: use a quantity such as 100m or 64Mi", name, texts[name]))
 		}
 		list[corev1.ResourceName(name)] = quantity
 	}

@@ -27,13 +27,13 @@ import (
 )
 
 const (
-	// recheck is how long a wait for events may last until the deployer looks by itself, in case that one was lost.
+	// recheck is how long to wait for an event before checking anyway, in case an event was lost.
 	recheck = time.Minute
-	// storingRecheck is the same while the pod stores its result: it may need more Secrets.
+	// storingRecheck replaces recheck while the pod stores its result: it may need more Secrets.
 	storingRecheck = time.Second
 )
 
-// Codes of what is waited for.
+// Codes of what an item waits for.
 const (
 	WaitingForPod         = "WaitingForPod"
 	WaitingForEarlierPod  = "WaitingForEarlierPod"
@@ -42,20 +42,20 @@ const (
 	WaitingForTermination = "PodTerminating"
 )
 
-// pass is one look at the run of an item.
+// pass is one pass over the run of an item.
 type pass struct {
 	*Deployer
 	work      deployer.Work
 	config    *configuration
 	status    *containerv1alpha1.ProviderStatus
 	operation containerv1alpha1.Operation
-	// run and origin say for what the image runs.
+	// run identifies the run, and origin says why the image runs.
 	run, origin string
-	// targetContent is what the image was given of the target, once it was read.
+	// targetContent is the content of the target that the image gets, once read.
 	targetContent []byte
 }
 
-// advance starts the run if it has not begun, and tells how far it has come.
+// advance starts the run unless it has started, and returns its progress.
 func (p *pass) advance(tenant context.Context) (deployer.Progress, error) {
 	ctx := tenancy.Own(tenant)
 	pod, err := p.pod(ctx, p.pods)
@@ -63,7 +63,7 @@ func (p *pass) advance(tenant context.Context) (deployer.Progress, error) {
 		return deployer.Progress{}, err
 	}
 	if pod == nil {
-		// What the cache does not show may be there all the same.
+		// The pod may exist although the cache does not show it.
 		if pod, err = p.pod(ctx, p.live); err != nil {
 			return deployer.Progress{}, err
 		}
@@ -96,8 +96,8 @@ func (p *pass) pod(ctx context.Context, reader client.Reader) (*corev1.Pod, erro
 //espalier:rights deployer-container
 //	get,create,patch,delete pods: each run is a pod with a finalizer
 
-// start creates the pod, with the rights of the tenant if it runs in the tenant's namespace. That it exists already means that an earlier
-// attempt was successful, and is found in the next pass.
+// start creates the pod, with the rights of the tenant if it runs in the tenant's namespace. If the pod exists already, an earlier
+// attempt succeeded, and the next pass finds the pod.
 func (p *pass) start(ctx context.Context) (deployer.Progress, error) {
 	own := tenancy.Own(ctx)
 	if wait, err := p.endFormer(own); err != nil || wait != nil {
@@ -117,7 +117,8 @@ func (p *pass) start(ctx context.Context) (deployer.Progress, error) {
 	return p.judge(own, pod)
 }
 
-// refused says what an error of a creation means. The API server keeps to its mind about a pod that is wrong or forbidden by a policy.
+// refused classifies the error of a creation. The API server does not change its mind about an invalid pod, but may about one that a
+// policy denies.
 func (p *pass) refused(err error) error {
 	err = fmt.Errorf("create Pod %s/%s: %w", p.namespaceOf(p.work.Item), namesOf(p.work.Item).pod(), err)
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
@@ -128,7 +129,8 @@ func (p *pass) refused(err error) error {
 	return failure.NewRetryable(failure.Details{Operation: "CreatePod", Reason: "PodRefused"}, err)
 }
 
-// lost tells that the pod of the run has gone without a trace. It is not run again: nobody knows what the image has done.
+// lost reports that the pod of the run has disappeared without a trace. The image does not run again, because it is unknown how
+// far it got.
 func (p *pass) lost(ctx context.Context) (deployer.Progress, error) {
 	p.status.PodStatus.EndedAt = new(metav1.NewTime(p.work.Now))
 	progress := deployer.Progress{ProviderStatus: p.status}
@@ -139,14 +141,14 @@ func (p *pass) lost(ctx context.Context) (deployer.Progress, error) {
 	return progress, p.removed("")
 }
 
-// removed is the error of a run whose pod somebody has removed.
+// removed returns the error of a run whose pod was removed.
 func (p *pass) removed(because string) error {
 	return failure.Terminalf(failure.Details{Operation: "Run", Reason: "PodLost"},
-		"Pod %s/%s was removed while it ran%s, so that nobody knows how far the image has come: start another job",
+		"Pod %s/%s was removed while it ran%s, so the progress of the image is unknown: start a new job",
 		p.namespaceOf(p.work.Item), namesOf(p.work.Item).pod(), because)
 }
 
-// endOthers ends the pod of an earlier run, whichever it is, before everything is removed. It returns what is waited for.
+// endOthers ends the pod of any earlier run before everything is removed. It returns what to wait for.
 func (p *pass) endOthers(ctx context.Context) (*deployer.Reason, error) {
 	p.wakers.remember(p.work.Item.UID, p.work.Wake)
 	pod, err := p.pod(ctx, p.live)
@@ -172,7 +174,7 @@ func onNode(pod *corev1.Pod) string {
 	return " on node " + pod.Spec.NodeName
 }
 
-// endFormer waits for a pod of an earlier controller, which has another name.
+// endFormer waits for the pod of an earlier controller, which has another name.
 func (p *pass) endFormer(ctx context.Context) (*deployer.Reason, error) {
 	former := p.status.PodStatus
 	if former.Run != "" || former.LastRun == nil || former.PodName == "" || former.PodName == namesOf(p.work.Item).pod() {
@@ -187,7 +189,7 @@ func (p *pass) endFormer(ctx context.Context) (*deployer.Reason, error) {
 		return nil, nil
 	}
 	return &deployer.Reason{Code: WaitingForEarlierPod, Message: fmt.Sprintf(
-		"Pod %s, which an earlier controller has started for the deploy item, has not ended%s", key, onNode(pod))}, nil
+		"Pod %s, which an earlier controller started for the deploy item, is still running%s", key, onNode(pod))}, nil
 }
 
 func (p *pass) waiting(reason *deployer.Reason) deployer.Reason {
@@ -197,7 +199,7 @@ func (p *pass) waiting(reason *deployer.Reason) deployer.Reason {
 	return *reason
 }
 
-// end has a pod deleted, and lets it go once nothing of it runs any more.
+// end deletes a pod, and releases it once nothing in it runs any more.
 func (d *Deployer) end(ctx context.Context, pod *corev1.Pod) error {
 	if pod.DeletionTimestamp == nil {
 		if err := d.dropInputOf(ctx, pod); err != nil {
@@ -214,8 +216,8 @@ func (d *Deployer) end(ctx context.Context, pod *corev1.Pod) error {
 	return d.release(ctx, pod)
 }
 
-// release takes the finalizer off a pod. The version of the pod does not matter, for nothing starts a pod that has stopped or is being
-// deleted, but its UID does.
+// release removes the finalizer from a pod. The pod's resource version does not matter, because nothing starts a pod that has stopped
+// or is being deleted; its UID does.
 func (d *Deployer) release(ctx context.Context, pod *corev1.Pod) error {
 	released := pod.DeepCopy()
 	released.Finalizers = slices.DeleteFunc(released.Finalizers, func(s string) bool { return s == Finalizer })
@@ -230,8 +232,8 @@ func (d *Deployer) release(ctx context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
-// ended reports whether all containers of a pod have stopped for good. A pod that is deleted without any grace counts: its node has
-// stopped it already, or somebody who knows that the node is lost has deleted it by force, and nobody else will ever tell of it.
+// ended reports whether all containers of a pod have stopped for good. A pod deleted without a grace period counts: either its node
+// has already stopped it, or a user who knows that the node is lost has deleted it by force, and no further status will come.
 func ended(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || erased(pod)
 }
@@ -240,7 +242,7 @@ func erased(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil && pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0
 }
 
-// grant makes the Secrets that the pod has asked for, since its state has grown.
+// grant creates the Secrets that the pod has requested because its state has grown.
 func (p *pass) grant(ctx context.Context, pod *corev1.Pod) error {
 	result, err := p.result(ctx)
 	if err != nil || result == nil {

@@ -26,30 +26,30 @@ const (
 	volumeToken  = "serviceaccount-wait"
 
 	userID, groupID, fileGroup = 1000, 3000, 2000
-	// gracePeriod is how long the image has to stop, and its state to be stored, when the pod is ended.
+	// gracePeriod is the time that the image has to stop, and that storing its state may take, when the pod is ended.
 	gracePeriod = 300
-	// tokenSeconds is how long a token is valid; the kubelet renews it.
+	// tokenSeconds is the lifetime of a token; the kubelet renews it.
 	tokenSeconds = 3600
 )
 
-// program is where the image of espalier-container has it.
+// program is the path of the program in the image of espalier-container.
 const program = "/espalier-container"
 
-// provision is what was laid out for a run.
+// provision is what was prepared for a run.
 type provision struct {
 	run       string
 	origin    string
 	operation containerv1alpha1.Operation
-	// input and state are the Secrets whose content the image finds, piece by piece.
+	// input and state are the Secrets with the input and the state of the image, one per piece.
 	input, state []string
 	stateSum     string
-	// slots are the Secrets that the new state may use: how many there are, and what their names begin with.
+	// slots are the Secrets for the new state: their number, and the prefix of their names.
 	slots      int
 	slotPrefix string
 	pull       string
 }
 
-// podOf is the pod of a run.
+// podOf returns the pod of a run.
 func (d *Deployer) podOf(item *lsv1alpha1.DeployItem, config *configuration, p provision) *corev1.Pod {
 	meta := d.meta(item, namesOf(item).pod(), "")
 	meta.Finalizers = []string{Finalizer}
@@ -94,7 +94,7 @@ func (d *Deployer) initContainer(item *lsv1alpha1.DeployItem, p provision) corev
 	return c
 }
 
-// waitContainer is a sidecar: it runs beside the image, and is stopped after it.
+// waitContainer returns a sidecar: it runs beside the image, and stops after it.
 func (d *Deployer) waitContainer(item *lsv1alpha1.DeployItem, p provision) corev1.Container {
 	c := d.container(waitContainer, d.options.HelperImage)
 	c.Command = []string{program, waitContainer}
@@ -118,7 +118,7 @@ func (d *Deployer) mainContainer(config *configuration, p provision) corev1.Cont
 	return c
 }
 
-// container is what all containers have in common.
+// container returns what all containers have in common.
 func (d *Deployer) container(name, image string) corev1.Container {
 	field := func(path string) *corev1.EnvVarSource {
 		return &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}
@@ -171,7 +171,7 @@ func volumes(p provision) []corev1.Volume {
 	}
 }
 
-// pieces puts the pieces of an archive into a folder.
+// pieces projects the pieces of an archive into a folder.
 func pieces(folder string, secrets []string) []corev1.VolumeProjection {
 	var sources []corev1.VolumeProjection
 	for i, secret := range secrets {

@@ -28,7 +28,7 @@ import (
 	"espalier.dev/internal/tenancy"
 )
 
-// provide lays out everything that a run needs, so that nothing is left but to create the pod. It may be repeated.
+// provide prepares everything that a run needs besides the pod. It may be repeated.
 func (p *pass) provide(ctx context.Context) (provision, error) {
 	item, n := p.work.Item, namesOf(p.work.Item)
 	made := provision{run: p.run, origin: p.origin, operation: p.operation}
@@ -44,9 +44,9 @@ func (p *pass) provide(ctx context.Context) (provision, error) {
 	if err != nil {
 		return made, err
 	}
-	// What the image is given was read as the tenant. The objects that carry it to the pod are the deployer's own.
+	// The input of the image was read as the tenant. The objects that carry it to the pod are the deployer's own.
 	ctx = tenancy.Own(ctx)
-	// The Secret for the result comes first and goes last: as long as it is there, nothing of the item is forgotten.
+	// The Secret for the result is created first and deleted last: while it exists, no object of the item is forgotten.
 	result, err := p.ensureResult(ctx)
 	if err != nil {
 		return made, err
@@ -76,10 +76,10 @@ func (p *pass) provide(ctx context.Context) (provision, error) {
 	return made, err
 }
 
-// maxBundle is how large the packed input may be.
+// maxBundle is the maximum size of the packed input.
 const maxBundle = 24 * inside.PieceBytes
 
-// bundle is the packed input: what the image finds, but for the state.
+// bundle returns the packed input: everything that the image gets except the state.
 func (p *pass) bundle(ctx context.Context, scope *lsv1alpha1.Context) ([]byte, error) {
 	found, err := p.contentOf(ctx, p.work.Item, p.config, scope)
 	if err != nil {
@@ -104,12 +104,12 @@ func (p *pass) bundle(ctx context.Context, scope *lsv1alpha1.Context) ([]byte, e
 	}
 	packed, err := archive.Gzip(plain)
 	if err == nil && len(packed) > maxBundle {
-		err = invalidContent(fmt.Errorf("imports, blueprint and component descriptor have %d bytes when they are packed, but may have %d", len(packed), maxBundle))
+		err = invalidContent(fmt.Errorf("imports, blueprint and component descriptor have %d bytes when packed, which exceeds the limit of %d", len(packed), maxBundle))
 	}
 	return packed, err
 }
 
-// targetFile is what the image finds of the target: null if there is none.
+// targetFile returns the image's file about the target: null if there is none.
 func (p *pass) targetFile(ctx context.Context) ([]byte, error) {
 	t := p.work.Target
 	if t == nil {
@@ -128,10 +128,10 @@ func (p *pass) targetFile(ctx context.Context) ([]byte, error) {
 
 //espalier:rights deployer-container
 //	get,create,update secrets: what the image of a pod is given
-//	list secrets: what is left of items that are gone, and state that another controller has stored
+//	list secrets: remains of deleted deploy items, and state that another controller stored
 //	deletecollection secrets: what a pod was given goes with its run, and everything with the item
 
-// put creates an object of the item, or makes an earlier one equal.
+// put creates an object of the item, or updates an existing one.
 func (p *pass) put(ctx context.Context, secret *corev1.Secret) error {
 	err := p.client.Create(ctx, secret)
 	if apierrors.IsAlreadyExists(err) {
@@ -154,7 +154,7 @@ func (p *pass) put(ctx context.Context, secret *corev1.Secret) error {
 	return nil
 }
 
-// owned refuses to use what somebody else has made under a name of the item.
+// owned rejects a foreign object under a name of the item.
 func (p *pass) owned(object client.Object, kind string) error {
 	if object.GetLabels()[labelItem] == string(p.work.Item.UID) {
 		return nil
@@ -164,14 +164,15 @@ func (p *pass) owned(object client.Object, kind string) error {
 		"the %s %s/%s exists and does not belong to the deploy item: rename or delete it", kind, object.GetNamespace(), object.GetName())
 }
 
-// ensureResult returns the Secret for the result, which it makes if it is not there. If there was one, there may be more of earlier runs.
+// ensureResult returns the Secret for the result, and creates it if it is missing. If it existed, there may be more objects of earlier
+// runs.
 func (p *pass) ensureResult(ctx context.Context) (*corev1.Secret, error) {
 	result, err := p.result(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if result != nil && result.Annotations[inside.AnnotationRun] == p.run {
-		// The run is over, and its pod gone: whoever wants to begin it looks at an item of before that.
+		// The run is over, and its pod gone: the item that called for a start is stale.
 		_, err := p.lost(ctx)
 		return nil, err
 	}
@@ -186,7 +187,7 @@ func (p *pass) ensureResult(ctx context.Context) (*corev1.Secret, error) {
 	return result, nil
 }
 
-// result reads the Secret for the result; nil if it is not there.
+// result reads the Secret for the result; nil if it does not exist.
 func (p *pass) result(ctx context.Context) (*corev1.Secret, error) {
 	result := &corev1.Secret{}
 	key := client.ObjectKey{Namespace: p.namespaceOf(p.work.Item), Name: namesOf(p.work.Item).result()}
@@ -200,12 +201,12 @@ func (p *pass) result(ctx context.Context) (*corev1.Secret, error) {
 }
 
 //espalier:rights deployer-container
-//	get,create,deletecollection serviceaccounts: each item has an account of its own, which stores the result
-//	get,create,update,deletecollection roles.rbac.authorization.k8s.io: that account may change the Secrets of its item, and nothing else
-//	get,create,update,deletecollection rolebindings.rbac.authorization.k8s.io: the role of that account is bound to it
-//	patch secrets: that account may patch its Secrets, and nobody can give a right that he does not have
+//	get,create,deletecollection serviceaccounts: each deploy item has its own service account, which stores the result
+//	get,create,update,deletecollection roles.rbac.authorization.k8s.io: that service account may change only the Secrets of its deploy item
+//	get,create,update,deletecollection rolebindings.rbac.authorization.k8s.io: that role is bound to the service account
+//	patch secrets: that service account may patch its Secrets, and a controller can only grant rights that it has
 
-// ensureAccount makes the service account of the item's pods, which may write the Secrets of the item and nothing else.
+// ensureAccount creates the service account of the item's pods, which may write the Secrets of the item and nothing else.
 func (p *pass) ensureAccount(ctx context.Context) error {
 	item, n := p.work.Item, namesOf(p.work.Item)
 	meta := p.meta(item, n.account(), "")
@@ -239,7 +240,8 @@ func (p *pass) ensureAccount(ctx context.Context) error {
 	return nil
 }
 
-// unchanged makes sure that an object that exists grants what it should: whoever could widen a role would be let into it by the pod.
+// unchanged ensures that an existing object grants exactly what it should: otherwise, anybody who can change a role could give the
+// pod more rights.
 func (p *pass) unchanged(ctx context.Context, kind string, wanted, there client.Object) error {
 	if err := p.owned(there, kind); err != nil {
 		return err
@@ -260,14 +262,14 @@ func (p *pass) unchanged(ctx context.Context, kind string, wanted, there client.
 	return p.client.Update(ctx, wanted)
 }
 
-// provideState finds the state of the last run, and makes room for the next one: never where the last one is.
+// provideState finds the state of the last run, and makes room for the next one in other Secrets.
 func (p *pass) provideState(ctx context.Context, result *corev1.Secret, made *provision) error {
 	n := namesOf(p.work.Item)
 	last, known := inside.ParseState(result.Annotations[inside.AnnotationState])
 	made.slots, made.slotPrefix = 1, n.otherState("")
 	if known {
 		if a, b := n.states(); last.Prefix != a && last.Prefix != b {
-			return fmt.Errorf("the Secret %s names a state that is not this item's", result.Name)
+			return fmt.Errorf("the state in Secret %s belongs to another deploy item", result.Name)
 		}
 		made.slots, made.slotPrefix, made.stateSum = last.Pieces, n.otherState(last.Prefix), last.Sum
 		for i := range last.Pieces {
@@ -282,7 +284,7 @@ func (p *pass) provideState(ctx context.Context, result *corev1.Secret, made *pr
 	return p.makeRoom(ctx, made.slotPrefix, made.slots)
 }
 
-// makeRoom makes Secrets for pieces of a state. Those that exist stay.
+// makeRoom creates the Secrets for pieces of a state. Existing ones stay.
 func (p *pass) makeRoom(ctx context.Context, prefix string, slots int) error {
 	for i := range slots {
 		secret := &corev1.Secret{ObjectMeta: p.meta(p.work.Item, inside.SlotName(prefix, i), typeState)}
@@ -293,7 +295,7 @@ func (p *pass) makeRoom(ctx context.Context, prefix string, slots int) error {
 	return nil
 }
 
-// formerState finds the state that an earlier controller has stored for the item: the pieces of the newest backup, in order.
+// formerState finds the state that an earlier controller stored for the item: the pieces of the newest backup, in order.
 func (p *pass) formerState(ctx context.Context) ([]string, error) {
 	found := &metav1.PartialObjectMetadataList{}
 	found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
@@ -319,7 +321,7 @@ func (p *pass) formerState(ctx context.Context) ([]string, error) {
 	for i, piece := range pieces {
 		if number(piece) != i {
 			return nil, failure.Terminalf(failure.Details{Operation: "ReadState", Reason: "StateIncomplete"},
-				"piece %d of the state is missing, which an earlier controller has stored in Secrets such as %s: restore or delete them", i, newest.Name)
+				"piece %d of the state is missing, which an earlier controller stored in Secrets such as %s: restore or delete them", i, newest.Name)
 		}
 		result = append(result, piece.Name)
 	}
@@ -334,8 +336,8 @@ func number(s metav1.PartialObjectMetadata) int {
 	return n
 }
 
-// dropFormer deletes the Secrets that an earlier controller has left behind for the item. Its service accounts and roles stay: their names
-// do not tell items of the same name apart.
+// dropFormer deletes the Secrets that an earlier controller left behind for the item. Its service accounts and roles stay: their names do
+// not distinguish items of the same name.
 func (p *pass) dropFormer(ctx context.Context) error {
 	item := p.work.Item
 	selector, err := labels.Parse(fmt.Sprintf("%s=%s,%s=%s,!%s",
@@ -351,8 +353,8 @@ func (p *pass) dropFormer(ctx context.Context) error {
 	return nil
 }
 
-// dropInputOf deletes the input of the run of a pod: it holds secrets, and serves a pod only while it starts. What another run has been
-// given meanwhile stays: whoever ends a pod may have looked at it before that run began.
+// dropInputOf deletes the input of a pod's run: it holds secrets, and the pod needs it only to start. The input of another run stays:
+// the caller may have read the pod before that run started.
 func (d *Deployer) dropInputOf(ctx context.Context, pod *corev1.Pod) error {
 	for _, volume := range pod.Spec.Volumes {
 		if volume.Name != volumeInput || volume.Projected == nil {
@@ -370,14 +372,14 @@ func (d *Deployer) dropInputOf(ctx context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
-// isInput tells the input from the state, which a pod finds in the same volume.
+// isInput distinguishes the input from the state, which is in the same volume.
 func isInput(source *corev1.SecretProjection) bool {
 	return source != nil && slices.ContainsFunc(source.Items, func(item corev1.KeyToPath) bool {
 		return strings.HasPrefix(item.Path, inside.BundleFolder+"/")
 	})
 }
 
-// dropInputs deletes input that is there without a pod: that of a run which never came to one, or has lost it.
+// dropInputs deletes input without a pod: its run never got one, or has lost it.
 func (p *pass) dropInputs(ctx context.Context, which func(name string) bool) error {
 	namespace, uid := p.namespaceOf(p.work.Item), string(p.work.Item.UID)
 	found := &metav1.PartialObjectMetadataList{}
@@ -396,8 +398,8 @@ func (p *pass) dropInputs(ctx context.Context, which func(name string) bool) err
 	return nil
 }
 
-// dropInput deletes a Secret with input. All input is never deleted at once: a process that is held up right then may go on when another
-// one has begun the next run, and each run has names of its own.
+// dropInput deletes one Secret with input. Input is never deleted all at once: a process that is delayed at this point may continue after
+// another one has started the next run, and each run has its own names.
 func (d *Deployer) dropInput(ctx context.Context, namespace, uid, name string) error {
 	err := d.client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(namespace),
 		client.MatchingLabels{labelItem: uid, labelType: typeInput}, client.MatchingFields{metav1.ObjectNameField: name})
@@ -407,7 +409,7 @@ func (d *Deployer) dropInput(ctx context.Context, namespace, uid, name string) e
 	return nil
 }
 
-// cleanUp deletes everything of an item but its pod. The Secret for the result goes last.
+// cleanUp deletes everything of an item except its pod. The Secret for the result goes last.
 func (d *Deployer) cleanUp(ctx context.Context, namespace, uid string) error {
 	if uid == "" {
 		return errors.New("clean up: the item has no UID")

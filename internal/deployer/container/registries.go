@@ -34,8 +34,7 @@ const (
 //espalier:rights deployer-container
 //	get contexts,secrets,configmaps: credentials for images, blueprints and components
 
-// scopeOf reads the Context of a deploy item, with the pull secrets of its configuration. One that does not exist is empty, if it is the
-// default one.
+// scopeOf reads the Context of a deploy item, with the pull secrets of its configuration. A missing default Context counts as empty.
 func (d *Deployer) scopeOf(ctx context.Context, item *lsv1alpha1.DeployItem, config *configuration) (*lsv1alpha1.Context, error) {
 	scope := &lsv1alpha1.Context{}
 	key := client.ObjectKey{Namespace: item.Namespace, Name: cmp.Or(item.Spec.Context, lsv1alpha1.DefaultContextName)}
@@ -52,7 +51,7 @@ func (d *Deployer) scopeOf(ctx context.Context, item *lsv1alpha1.DeployItem, con
 	return scope, nil
 }
 
-// contents reads the Secrets and ConfigMaps that a Context names, all of them in its own namespace.
+// contents reads the Secrets and ConfigMaps that a Context names, all of them in the Context's namespace.
 func (d *Deployer) contents(ctx context.Context, namespace string) credentials.Contents {
 	return func(kind, name string) (map[string][]byte, error) {
 		data := map[string][]byte{}
@@ -81,14 +80,14 @@ func (d *Deployer) contents(ctx context.Context, namespace string) credentials.C
 	}
 }
 
-// content is what the image finds of components.
+// content is the image's input from components.
 type content struct {
-	// descriptors is the file of the component descriptor; nil if the item names none.
+	// descriptors is the component descriptor file; nil if the item names no component.
 	descriptors []byte
 	files       archive.Files
 }
 
-// contentOf reads component descriptor and blueprint, from where the Context of the item leads.
+// contentOf reads component descriptor and blueprint from the repositories of the item's Context.
 func (d *Deployer) contentOf(
 	ctx context.Context, item *lsv1alpha1.DeployItem, config *configuration, scope *lsv1alpha1.Context,
 ) (content, error) {
@@ -113,7 +112,7 @@ func (d *Deployer) contentOf(
 	return result, unread("blueprint", err)
 }
 
-// reader reads what an item names.
+// reader reads the component and the blueprint that an item names.
 type reader struct {
 	config       *configuration
 	scope        *lsv1alpha1.Context
@@ -137,7 +136,7 @@ func (d *Deployer) reader(
 	return r, nil
 }
 
-var errNoRegistries = errors.New("this process has no access to registries: give it inline")
+var errNoRegistries = errors.New("this process has no access to registries: define it inline")
 
 func (r *reader) closure(ctx context.Context) (*component.Set, error) {
 	where, err := component.ParseRepositoryContext(r.scope.RepositoryContext)
@@ -201,7 +200,7 @@ func invalidContent(err error) error {
 
 func unfetched(err error) error { return failure.NewRetryable(details(ReasonContentNotFound), err) }
 
-// unread names the field. Whether a retry helps, the cause knows.
+// unread adds the field to an error. The cause determines whether a retry helps.
 func unread(field string, err error) error {
 	if err == nil {
 		return nil
@@ -214,7 +213,7 @@ func unread(field string, err error) error {
 	return failure.NewRetryable(details(cmp.Or(failure.DetailsOf(err).Reason, ReasonContentNotFound)), err)
 }
 
-// pullDocument is the docker configuration with the credential for an image; nil if there is none.
+// pullDocument returns the docker configuration with the credential for an image; nil if there is none.
 func (d *Deployer) pullDocument(ctx context.Context, image string, scope *lsv1alpha1.Context) ([]byte, error) {
 	if scope.OCMConfig == nil && len(scope.RegistryPullSecrets) == 0 {
 		return nil, nil
@@ -246,7 +245,7 @@ func (d *Deployer) pullDocument(ctx context.Context, image string, scope *lsv1al
 
 const dockerHub = "docker.io"
 
-// placeOf is where an image is pulled from, as container runtimes understand its name.
+// placeOf returns the address that an image is pulled from, parsed the way container runtimes parse image names.
 func placeOf(reference component.ImageReference) credentials.Address {
 	first, rest, found := strings.Cut(reference.Repository, "/")
 	if !found || !strings.ContainsAny(first, ".:") && first != "localhost" {

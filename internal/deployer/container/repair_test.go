@@ -4,16 +4,23 @@
 package container_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	containerv1alpha1 "espalier.dev/api/deployer/container/v1alpha1"
+	landscaper "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/deployer/container/inside"
+	"espalier.dev/internal/testkit"
 )
 
-// continuousReconcile runs the image again, with the state of the last run. A job comes first.
+// continuousReconcile runs the image again, with the state of the last run. A job takes precedence.
 func TestTheImageRunsAgain(t *testing.T) {
 	w := newWorld(t)
 	process := w.process("")
@@ -67,4 +74,72 @@ func (w *world) eventuallyEvent(reason, part string) {
 		}
 	}
 	w.Fatalf("there is no event %s with %q", reason, part)
+}
+
+// runsAgain deploys an item and returns the pod of its first repair, once the status records it.
+func (w *world) runsAgain(name string, change ...func(*landscaper.DeployItem)) (*landscaper.DeployItem, *corev1.Pod) {
+	w.Helper()
+	item := w.item(name, "image: shop\ncontinuousReconcile: {every: 1s}", change...)
+	pod := w.pod(item)
+	w.runs(pod, nothing)
+	w.succeeds(item)
+	before := w.status(item).PodStatus.Run
+	again := w.podAfter(item, string(pod.UID))
+	testkit.Eventually(w.T, w.APIServer, item, testkit.Is("recorded as running again", func(i *landscaper.DeployItem) bool {
+		var status containerv1alpha1.ProviderStatus
+		err := json.Unmarshal(i.Status.ProviderStatus.Raw, &status)
+		return err == nil && status.PodStatus.Run != before && status.PodStatus.EndedAt == nil
+	}))
+	return item, again
+}
+
+// What an image has done counts, even if the deployer learns of it late.
+func TestARepeatedRunThatHasEndedIsNotTimedOut(t *testing.T) {
+	w := newWorld(t)
+	process := w.process("")
+	item, again := w.runsAgain("shop")
+	if err := process.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	w.runs(again, nothing)
+	longAgo := time.Now().Add(-24 * time.Hour).UTC().Format(time.RFC3339)
+	w.PatchStatus(item, `{"status":{"providerStatus":{"podStatus":{"lastRun":"`+longAgo+`"}}}}`)
+	w.process("")
+	w.eventuallyEvent("Repaired", "ended with exit code 0")
+}
+
+func TestARepeatedRunThatTakesTooLongIsTimedOut(t *testing.T) {
+	w := newWorld(t)
+	process := w.process("")
+	item, again := w.runsAgain("shop")
+	if err := process.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	w.starts(again)
+	longAgo := time.Now().Add(-24 * time.Hour).UTC().Format(time.RFC3339)
+	w.PatchStatus(item, `{"status":{"providerStatus":{"podStatus":{"lastRun":"`+longAgo+`"}}}}`)
+	w.process("")
+	w.eventuallyEvent("RepairFailed", "timed out after spec.timeout")
+}
+
+// A run that has started before its tree is suspended finishes, also in another process.
+func TestCON10_ARepeatedRunFinishesInASuspendedTree(t *testing.T) {
+	w := newWorld(t)
+	root := testkit.Installation(w.Namespace, "root").Build()
+	w.Create(root)
+	above := testkit.Execution(w.Namespace, "root").Build()
+	owner := landscaper.SchemeGroupVersion.WithKind("Installation")
+	above.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(root, owner)}
+	w.Create(above)
+	process := w.process("")
+	_, again := w.runsAgain("shop", func(item *landscaper.DeployItem) {
+		item.Labels = map[string]string{landscaper.ExecutionManagedByLabel: above.Name}
+	})
+	w.Annotate(root, landscaper.SuspendAnnotation, "true")
+	if err := process.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	w.process("")
+	w.runs(again, nothing)
+	w.eventuallyEvent("Repaired", "ended with exit code 0")
 }

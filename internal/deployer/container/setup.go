@@ -52,11 +52,11 @@ func Setup(mgr ctrl.Manager, options Options, common deployer.Options) error {
 // podCache holds the pods of deploy items, and no others.
 type podCache struct{ cache.Cache }
 
-// GetCache lets the manager fill it before any controller works.
+// GetCache makes the manager fill the cache before any controller works.
 func (p podCache) GetCache() cache.Cache { return p.Cache }
 
 //espalier:rights deployer-container
-//	list,watch pods: it waits for the pods that it has made
+//	list,watch pods: it waits for the pods that it created
 
 func newPods(mgr ctrl.Manager, options Options) (podCache, error) {
 	selector := labels.SelectorFromSet(labels.Set{labelManaged: managed, labelIdentity: options.Identity})
@@ -81,7 +81,7 @@ func newPods(mgr ctrl.Manager, options Options) (podCache, error) {
 	return pods, mgr.Add(pods)
 }
 
-// follow has items looked at again when their pods change.
+// follow queues items when their pods change.
 func (d *Deployer) follow(pods cache.Cache) error {
 	informer, err := pods.GetInformer(context.Background(), &corev1.Pod{}, cache.BlockUntilSynced(false))
 	if err != nil {
@@ -128,7 +128,7 @@ func (d *Deployer) addJanitor(mgr ctrl.Manager, pods cache.Cache, workers int) e
 	}
 	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		return j.rounds(ctx, func(err error) {
-			mgr.GetLogger().Error(err, "Look for what belongs to no deploy item", "controller", name)
+			mgr.GetLogger().Error(err, "Look for objects without a deploy item", "controller", name)
 		})
 	}))
 }

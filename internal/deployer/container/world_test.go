@@ -34,8 +34,8 @@ const (
 	helperImage = "registry.example.com/espalier-container:test"
 )
 
-// world is a namespace whose container items are deployed for real, up to the pods. There are no nodes: tests play the kubelet themselves,
-// see kubelet_test.go, and nothing else is played.
+// world is a namespace whose container items are really deployed, up to the pods. There are no nodes: tests play the kubelet, see
+// kubelet_test.go, and nothing else is simulated.
 type world struct {
 	*testkit.World
 	options   container.Options
@@ -52,8 +52,8 @@ func newWorld(t *testing.T, change ...func(*container.Options)) *world {
 	return w
 }
 
-// process runs the deployer, and the watchdog of deploy items, until the test ends or the process is stopped. If the plan has it crash,
-// another one follows.
+// process runs the deployer, and the watchdog of deploy items, until the test ends or the process is stopped. If the plan makes it
+// crash, another one follows.
 func (w *world) process(plan string) *testkit.Process {
 	w.Helper()
 	w.transport = faults.New(faults.MustParse(plan))
@@ -91,7 +91,7 @@ func (w *world) manager(transport *faults.Transport) ctrl.Manager {
 	return mgr
 }
 
-// item creates a deploy item with a configuration, without apiVersion and kind, and begins its first job.
+// item creates a deploy item with a configuration, without apiVersion and kind, and starts its first job.
 func (w *world) item(name, config string, change ...func(*landscaper.DeployItem)) *landscaper.DeployItem {
 	w.Helper()
 	item := w.newItem(w.Namespace, name, config)
@@ -103,7 +103,7 @@ func (w *world) item(name, config string, change ...func(*landscaper.DeployItem)
 	return item
 }
 
-// deployed creates a deploy item and has its image run, which does nothing.
+// deployed creates a deploy item and runs its image, which does nothing.
 func (w *world) deployed(name string) (*landscaper.DeployItem, *corev1.Pod) {
 	w.Helper()
 	item := w.item(name, "image: shop")
@@ -123,7 +123,7 @@ func (w *world) newItem(namespace, name, config string) *landscaper.DeployItem {
 	return testkit.DeployItem(namespace, name).Config(landscaper.DeployItemTypeContainer, object).Finalizer(landscaper.Finalizer).Build()
 }
 
-// withTarget gives an item a Target with a secret in it.
+// withTarget gives an item a Target that contains a secret.
 func (w *world) withTarget(config any) func(*landscaper.DeployItem) {
 	w.Create(testkit.Target(w.Namespace, ownTarget).Type("example.com/place").Config(config).Build())
 	return func(item *landscaper.DeployItem) {
@@ -131,7 +131,7 @@ func (w *world) withTarget(config any) func(*landscaper.DeployItem) {
 	}
 }
 
-// begin gives an item a job, as its execution would.
+// begin starts a job of an item, as its execution would.
 func (w *world) begin(item *landscaper.DeployItem, job string) {
 	w.Helper()
 	w.SetStatus(item, map[string]any{"jobID": job})
@@ -154,7 +154,7 @@ func (w *world) fails(item *landscaper.DeployItem) *landscaper.DeployItem {
 	return testkit.EventuallyFinished(w.T, w.APIServer, item, landscaper.PhaseFailed)
 }
 
-// waits waits until an item waits with a certain reason, and returns the message.
+// waits waits until an item waits for a given reason, and returns the message.
 func (w *world) waits(item *landscaper.DeployItem, code string) string {
 	w.Helper()
 	var message string
@@ -177,7 +177,7 @@ func (w *world) status(item *landscaper.DeployItem) containerv1alpha1.ProviderSt
 	return status
 }
 
-// exports of an item; nil if there are none.
+// exports returns the exports of an item; nil if there are none.
 func (w *world) exports(item *landscaper.DeployItem) map[string]any {
 	w.Helper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: item.Namespace, Name: item.Name + "-export"}}
@@ -191,7 +191,7 @@ func (w *world) exports(item *landscaper.DeployItem) map[string]any {
 	return exports
 }
 
-// objects lists everything of the deployer in a namespace as kind/name, without pods.
+// objects lists all objects of the deployer in a namespace as kind/name, except pods.
 func (w *world) objects(namespace string) []string {
 	w.Helper()
 	names := []string{}
@@ -219,7 +219,7 @@ func (w *world) objects(namespace string) []string {
 	return names
 }
 
-// nothingLeft checks that nothing of the deployer is in the namespace.
+// nothingLeft checks that no object of the deployer is left in the namespace.
 func (w *world) nothingLeft() {
 	w.Helper()
 	if left := w.objects(w.Namespace); len(left) > 0 {
@@ -239,7 +239,7 @@ func (w *world) createdPods(want int) {
 	}
 }
 
-// eventually waits for something that no single object shows.
+// eventually waits for a condition that no single object shows.
 func (w *world) eventually(what string, holds func() bool) {
 	w.Helper()
 	watcher, err := w.Client().Watch(w.Context(), &corev1.SecretList{}, client.InNamespace(w.Namespace))
@@ -247,7 +247,7 @@ func (w *world) eventually(what string, holds func() bool) {
 		w.Fatal(err)
 	}
 	defer watcher.Stop()
-	limit, cancel := context.WithTimeout(w.Context(), patience)
+	limit, cancel := context.WithTimeout(w.Context(), testkit.Patience)
 	defer cancel()
 	for !holds() {
 		select {

@@ -30,13 +30,13 @@ import (
 const (
 	// shownLog is how much of the log of a failed test is shown: its end, where programs say what went wrong.
 	shownLog = 1500
-	// logLines and maxLog bound how much is read of it.
+	// logLines and maxLog bound how much of the log is read.
 	logLines int64 = 100
 	maxLog         = 1 << 20
 )
 
-// runTests runs the tests of the chart, if the operation that has made the current revision asks for it. The record of the release tells
-// whether they have succeeded for the revision already, also after a crash.
+// runTests runs the tests of the chart, if the operation that created the current revision asks for it. The record of the release shows
+// whether they have already succeeded for the revision, even after a crash.
 func (p *pass) runTests(ctx context.Context) (*cluster.Wait, error) {
 	memory := p.session.Memory
 	options := p.config.install
@@ -56,35 +56,35 @@ func tested(r *release.Release) bool {
 	})
 }
 
-// test lets Helm run the tests. It tests whichever revision is the last one, so that must be the one that this job has brought about.
+// test makes Helm run the tests. Helm tests the latest revision, so that must be the one that this job created.
 func (p *pass) test(ctx context.Context, h *handle) error {
 	memory := p.session.Memory
-	doing := trouble{reason: ReasonTest, doing: "test release " + shown(h.reference)}
+	doing := attempt{reason: ReasonTest, doing: "test release " + shown(h.reference)}
 	history, err := h.history()
 	if err != nil {
 		return p.failed(ctx, doing, err)
 	}
 	if wanted := memory.current.Version; len(history) == 0 || history[len(history)-1].Version != wanted {
 		memory.current, memory.applied = nil, apply.Memory{}
-		return p.failed(ctx, doing, fmt.Errorf("revision %d is not the last one any more: somebody else works on the release", wanted))
+		return p.failed(ctx, doing, fmt.Errorf("revision %d is no longer the latest: another client is working on the release", wanted))
 	}
 	run := action.NewReleaseTesting(h.actions)
 	run.Timeout, run.WaitOptions = h.timeout(false), h.waitOptions()
 	made, tidyUp, err := run.Run(h.reference.Name)
 	if err != nil {
 		told := p.testFailed(ctx, h, asRelease(made), err)
-		_ = tidyUp() // The test has failed, and that is what counts. A rest is removed before the next run.
+		_ = tidyUp() // The failure of the test is what counts. Leftovers are removed before the next run.
 		return told
 	}
 	memory.current = asRelease(made)
 	return p.failed(ctx, doing, tidyUp())
 }
 
-// testFailed makes an error of what a run of tests came to. A test that has run to its end and failed ends the job: it would fail
-// again. What else went wrong may be better at the next try.
+// testFailed returns the error of a run of tests. A test that ran and failed ends the job: a retry would fail again. Any other
+// error may be temporary.
 func (p *pass) testFailed(ctx context.Context, h *handle, made *release.Release, err error) error {
-	doing := trouble{reason: ReasonTest, doing: "test release " + shown(h.reference)}
-	hook := testInTrouble(made)
+	doing := attempt{reason: ReasonTest, doing: "test release " + shown(h.reference)}
+	hook := failedTest(made)
 	if hook == nil {
 		return p.failed(ctx, doing, err)
 	}
@@ -104,17 +104,17 @@ func (p *pass) testFailed(ctx context.Context, h *handle, made *release.Release,
 		return p.failed(ctx, doing, err)
 	}
 	details := failure.Details{Operation: "Helm", Reason: ReasonTest}
-	return failure.NewTerminal(details, &concealed{text: doing.doing + " has failed" + text, cause: err})
+	return failure.NewTerminal(details, &concealed{text: doing.doing + " failed" + text, cause: err})
 }
 
-// testInTrouble returns the test that did not come to a good end. Earlier runs may have ended at others.
-func testInTrouble(r *release.Release) *release.Hook {
+// failedTest returns the test that failed last. Earlier runs may have failed at other tests.
+func failedTest(r *release.Release) *release.Hook {
 	if r == nil {
 		return nil
 	}
 	var last *release.Hook
 	for _, hook := range r.Hooks {
-		if !slices.Contains(hook.Events, release.HookTest) || !inTrouble(hook) {
+		if !slices.Contains(hook.Events, release.HookTest) || !unsuccessful(hook) {
 			continue
 		}
 		if last == nil || hook.LastRun.StartedAt.After(last.LastRun.StartedAt) {
@@ -124,7 +124,7 @@ func testInTrouble(r *release.Release) *release.Hook {
 	return last
 }
 
-// namespaceOf is where the object of a hook is.
+// namespaceOf returns the namespace of a hook's object.
 func (h *handle) namespaceOf(hook *release.Hook) string {
 	objects, err := documents.Split(hook.Manifest)
 	if err == nil && len(objects) > 0 && objects[0].GetNamespace() != "" {
@@ -133,7 +133,7 @@ func (h *handle) namespaceOf(hook *release.Hook) string {
 	return h.reference.Namespace
 }
 
-// outcome finds out how a test has failed.
+// outcome finds out how a test failed.
 type outcome struct {
 	ctx       context.Context
 	clients   kubernetes.Interface
@@ -141,7 +141,7 @@ type outcome struct {
 	secrets   *masking.Values
 }
 
-// of reports whether the object of a test says itself that it has failed, and how. Whether it does is all that matters of an error here.
+// of reports whether the object of a test itself says that the test failed, and how. A read error counts as no.
 func (o outcome) of(hook *release.Hook) (text string, failed bool) {
 	switch hook.Kind {
 	case "Pod":
@@ -170,7 +170,7 @@ func hasFailed(job *batchv1.Job) bool {
 	})
 }
 
-// podOf is the last pod of a job that has failed; nil if there is none any more.
+// podOf returns the last failed pod of a job; nil if none is left.
 func (o outcome) podOf(job *batchv1.Job) *corev1.Pod {
 	list, err := o.clients.CoreV1().Pods(o.namespace).List(o.ctx, metav1.ListOptions{LabelSelector: "job-name=" + job.Name})
 	if err != nil {
@@ -184,7 +184,7 @@ func (o outcome) podOf(job *batchv1.Job) *corev1.Pod {
 	return &last
 }
 
-// end tells how a pod has ended that has failed.
+// end describes the end of a failed pod.
 func (o outcome) end(pod *corev1.Pod, which string) (string, bool) {
 	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		terminated := status.State.Terminated
@@ -200,7 +200,7 @@ func (o outcome) end(pod *corev1.Pod, which string) (string, bool) {
 	return "", true
 }
 
-// log is the end of the log of a container, for a sentence.
+// log returns the end of a container's log, for a sentence.
 func (o outcome) log(pod *corev1.Pod, container string) string {
 	lines := logLines
 	options := &corev1.PodLogOptions{Container: container, TailLines: &lines}
@@ -219,7 +219,7 @@ func (o outcome) log(pod *corev1.Pod, container string) string {
 	return ". Its log is empty"
 }
 
-// shown is what may be shown of a text: its end, without secrets. They are masked before it is cut, lest a piece of one is left.
+// shown returns the end of a text, without secrets. They are masked before the text is cut, so that no part of a secret remains.
 func (o outcome) shown(text string) string {
 	text = strings.TrimSpace(strings.ToValidUTF8(o.secrets.Text(text), "?"))
 	if len(text) <= shownLog {
@@ -232,7 +232,7 @@ func (o outcome) shown(text string) string {
 	return "..." + text[cut:]
 }
 
-// addSecretsOf adds what is in the Secrets of a revision: charts make passwords up, and tests may print them.
+// addSecretsOf adds the content of a revision's Secrets: charts generate passwords, and tests may print them.
 func addSecretsOf(values *masking.Values, r *release.Release, plain map[string]bool) {
 	texts := []string{r.Manifest}
 	for _, hook := range r.Hooks {
@@ -241,7 +241,7 @@ func addSecretsOf(values *masking.Values, r *release.Release, plain map[string]b
 	for _, text := range texts {
 		objects, err := documents.Split(text)
 		if err != nil {
-			continue // Helm has read it before.
+			continue // Helm has parsed it before.
 		}
 		for _, object := range objects {
 			if object.GroupVersionKind() == corev1.SchemeGroupVersion.WithKind("Secret") {

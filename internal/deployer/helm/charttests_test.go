@@ -7,7 +7,6 @@ import (
 	"context"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	release "helm.sh/helm/v4/pkg/release/v1"
@@ -51,7 +50,7 @@ kind: Job
 metadata: {name: check, annotations: {helm.sh/hook: test}}
 spec: {template: {spec: {restartPolicy: Never, containers: [{name: look, image: example/check}]}}}
 `
-	// asking has an installation tested.
+	// asking is the configuration that enables the tests of the chart.
 	asking = "helmDeploymentConfig: {install: {test: true}}"
 )
 
@@ -93,7 +92,7 @@ func TestTestsRunOnceForEachRevisionThatAsksForThem(t *testing.T) {
 	}
 }
 
-// ends plays the node: it gives the pod of a test an end.
+// ends plays the node: it ends the pod of a test.
 func (w *world) ends(pod *corev1.Pod, phase corev1.PodPhase, code int32) {
 	w.t.Helper()
 	testkit.Run(w.t, func(context.Context) error {
@@ -111,14 +110,14 @@ func (w *world) testPod() *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "check"}}
 }
 
-// A test that has failed ends the job and undoes nothing. The next job runs it again.
+// A failed test ends the job and undoes nothing. The next job runs it again.
 func TestAFailedTestEndsTheJob(t *testing.T) {
 	w := newWorld(t)
 	w.use(withTestPod)
 	w.ends(w.testPod(), corev1.PodFailed, 3)
 	_, err := w.deploy(asking)
 	assertFailure(t, err, failed{reason: "testRelease", terminal: true, contains: []string{
-		"test release " + w.namespace + "/shop: the test Pod " + w.namespace + "/check (shop/templates/tests/pod.yaml) has failed",
+		"test release " + w.namespace + "/shop: the test Pod " + w.namespace + "/check (shop/templates/tests/pod.yaml) failed",
 		"container look ended with exit code 3", "Its log is empty",
 	}})
 	if diff := cmp.Diff([]string{"1=deployed"}, w.history("shop")); diff != "" {
@@ -176,12 +175,12 @@ func TestTheFailedPodOfAJobIsNamed(t *testing.T) {
 	_, err := w.deploy(asking)
 	wait()
 	assertFailure(t, err, failed{reason: "testRelease", terminal: true, contains: []string{
-		"the test Job " + w.namespace + "/check (shop/templates/tests/job.yaml) has failed",
+		"the test Job " + w.namespace + "/check (shop/templates/tests/job.yaml) failed",
 		"container look of Pod " + w.namespace + "/check-x ended with exit code 4. Its log cannot be read: ",
 	}})
 }
 
-// fail plays the controller of jobs.
+// fail plays the job controller.
 func (w *world) fail(job *batchv1.Job) error {
 	now := metav1.Now()
 	job.Status.StartTime, job.Status.Failed = &now, 1
@@ -193,22 +192,22 @@ func (w *world) fail(job *batchv1.Job) error {
 	return w.server.Client().Status().Update(w.t.Context(), job)
 }
 
-// There are no nodes, so the pod never runs. The next job begins the test anew.
+// There are no nodes, so the pod never runs. The next job starts the test again.
 func TestATestThatDoesNotEndIsNamed(t *testing.T) {
 	w := newWorld(t)
 	w.use(withTestPod)
 	w.succeed("")
-	w.limit = 15 * time.Second
+	w.timeOutOnce(w.testPod())
 	_, err := w.deploy(asking)
 	assertFailure(t, err, failed{reason: "testRelease", codes: []string{"ERR_TIMEOUT"}, contains: []string{
-		"the test Pod " + w.namespace + "/check (shop/templates/tests/pod.yaml)", "its time was up",
+		"the test Pod " + w.namespace + "/check (shop/templates/tests/pod.yaml)", "timed out",
 	}})
 	if diff := cmp.Diff([]string{"1=deployed"}, w.history("shop")); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// The cluster refuses the object of a test: that is no test that has failed.
+// A test whose object the cluster rejects counts as not run, not as failed.
 func TestATestThatCannotBeMadeIsTriedAgain(t *testing.T) {
 	w := newWorld(t)
 	w.use(oneConfigMap + `
@@ -221,7 +220,7 @@ func TestATestThatCannotBeMadeIsTriedAgain(t *testing.T) {
 	}})
 }
 
-// Somebody upgrades the release between the operation and its tests: another revision is not tested in its place.
+// If somebody upgrades the release between the operation and its tests, the other revision is not tested instead.
 func TestAnotherRevisionIsNotTestedInItsPlace(t *testing.T) {
 	w := newWorld(t)
 	w.use(withQuickTests + `
@@ -248,7 +247,7 @@ func TestAnotherRevisionIsNotTestedInItsPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := w.goOn()
-	assertFailure(t, err, failed{reason: "testRelease", contains: []string{"revision 1 is not the last one any more"}})
+	assertFailure(t, err, failed{reason: "testRelease", contains: []string{"revision 1 is no longer the latest"}})
 	if left := w.content(); slices.Contains(left, "first=default") {
 		t.Errorf("it was tested: %v", left)
 	}

@@ -16,11 +16,11 @@ import (
 	"espalier.dev/internal/deployer/objects/prune"
 )
 
-// configuration is an item's configuration, with its free parts decoded.
+// configuration is an item's configuration, with its free-form parts decoded.
 type configuration struct {
 	helmv1alpha1.ProviderConfiguration
 	values map[string]any
-	// exports are read from objects, valueExports from what the templates see.
+	// exports are read from objects, valueExports from the data that templates see.
 	exports      []deployer.Export
 	valueExports []deployer.Export
 
@@ -34,7 +34,7 @@ func (c *configuration) asRelease() bool { return isRelease(c.HelmDeployment) }
 
 func isRelease(helmDeployment *bool) bool { return helmDeployment == nil || *helmDeployment }
 
-// reference names the release.
+// reference returns the name of the release.
 func (c *configuration) reference() helmv1alpha1.ReleaseReference {
 	return helmv1alpha1.ReleaseReference{Name: c.Name, Namespace: c.Namespace}
 }
@@ -55,7 +55,7 @@ func parse(raw *runtime.RawExtension) (*configuration, error) {
 	return config, problems.Err()
 }
 
-// complete decodes the free parts.
+// complete decodes the free-form parts.
 func (c *configuration) complete(problems *providerconfig.Problems) {
 	c.values = map[string]any{}
 	if c.Values != nil && !c.Values.IsNull() {
@@ -95,7 +95,7 @@ func decodeOptions(path string, options map[string]lsv1alpha1.AnyJSON, into any,
 	}
 }
 
-// continuousReconcile returns when to look after what an item has deployed; nil if never.
+// continuousReconcile returns when to repair what an item has deployed; nil if never.
 func continuousReconcile(item *lsv1alpha1.DeployItem) *deployer.ContinuousReconcile {
 	var part struct {
 		ContinuousReconcile *deployer.ContinuousReconcile `json:"continuousReconcile"`
@@ -106,7 +106,7 @@ func continuousReconcile(item *lsv1alpha1.DeployItem) *deployer.ContinuousReconc
 	return part.ContinuousReconcile
 }
 
-// farewell is what matters of a configuration when its item is deleted.
+// farewell is the part of a configuration that a deletion needs.
 type farewell struct {
 	reference helmv1alpha1.ReleaseReference
 	asRelease bool
@@ -114,7 +114,7 @@ type farewell struct {
 	groups    []deployer.DeletionGroup
 }
 
-// readFarewell reads what a deletion needs.
+// readFarewell reads the part of the configuration that a deletion needs.
 func readFarewell(item *lsv1alpha1.DeployItem) (farewell, error) {
 	var part struct {
 		Name                 string                             `json:"name"`

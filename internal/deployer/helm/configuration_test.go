@@ -20,7 +20,7 @@ func TestConfigurationsAreChecked(t *testing.T) {
 		"{name: Not_A_Name, namespace: also_not}":                      {"spec.config.name: is not", "spec.config.namespace: is not"},
 		"name: " + strings.Repeat("a", 54):                             {"spec.config.name: is not the name of a release"},
 		"values: [a]":                                                  {"spec.config.values: must be an object"},
-		"chart: null":                                                  {"spec.config.chart: names no source"},
+		"chart: null":                                                  {"spec.config.chart: has no source"},
 		"chart: {archive: {}}":                                         {"spec.config.chart.archive: needs raw or remote.url"},
 		"chart: {archive: null, helmChartRepo: {helmChartName: x}}":    {"spec.config.chart.helmChartRepo: needs"},
 		"chart: {archive: null, fromResource: {resourceName: x}}":      {"spec.config.chart.fromResource: is no longer supported"},
@@ -44,7 +44,7 @@ func TestConfigurationsAreChecked(t *testing.T) {
 		"deletionGroups: [{}]":                                                 {"spec.config.deletionGroups[0]: needs either"},
 		"deletionGroupsDuringUpdate: [{}]":                                     {"spec.config.deletionGroupsDuringUpdate[0]: needs either"},
 		"readinessChecks: {custom: [{}]}":                                      {"spec.config.readinessChecks.custom[0].name: is missing"},
-		"exportsFromManifests: [{key: a, jsonPath: .a}]":                       {"spec.config.exportsFromManifests[0].fromResource: must name an object"},
+		"exportsFromManifests: [{key: a, jsonPath: .a}]":                       {"spec.config.exportsFromManifests[0].fromResource: must identify an object"},
 		"exports: {exports: [{key: a, jsonPath: .a}, {jsonPath: ''}]}":         {"spec.config.exports.exports[1].key: is missing", "spec.config.exports.exports[1].jsonPath"},
 		"exports: {exports: [{key: a, jsonPath: .a}, {key: a, jsonPath: .b}]}": {`spec.config.exports.exports[1].key: "a" is used twice`},
 		"exports: {exports: [{key: a, jsonPath: .a, targetName: b}]}":          {"spec.config.exports.exports[0]: needs fromResource"},
@@ -63,7 +63,7 @@ func TestConfigurationsAreChecked(t *testing.T) {
 	assertFailure(t, w.start(), failed{reason: "InvalidConfiguration", terminal: true, contains: []string{"spec.config: is not a JSON object"}})
 }
 
-// Fields that had an effect long ago are found in configurations and do no harm.
+// Fields that were retired long ago still occur in configurations and do no harm.
 func TestRetiredFieldsAreIgnored(t *testing.T) {
 	w := newWorld(t)
 	w.use(oneConfigMap)

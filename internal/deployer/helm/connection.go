@@ -22,13 +22,13 @@ import (
 	"espalier.dev/deployer"
 )
 
-// grace is for how long after the end of a call the record of a release can still be written: Helm has to note that the
+// grace is how long after the end of a call the record of a release can still be written: Helm must record that the
 // operation has failed.
 const grace = 10 * time.Second
 
-// connection is how Helm reaches a cluster for the time of one call: by the safe client of the Target, and by nothing that
-// it would find in the environment. When the call ends, so do all its requests. It implements what the packages of kubectl
-// call a RESTClientGetter.
+// connection is Helm's access to a cluster during one call: through the safe client of the Target only, never through
+// settings from the environment. When the call ends, all its requests end. It implements what the packages of kubectl call a
+// RESTClientGetter.
 type connection struct {
 	config    *rest.Config
 	mapper    meta.RESTMapper
@@ -63,7 +63,7 @@ func (c *connection) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, er
 // ToRESTMapper implements a RESTClientGetter.
 func (c *connection) ToRESTMapper() (meta.RESTMapper, error) { return c.mapper, nil }
 
-// ToRawKubeConfigLoader implements a RESTClientGetter. It knows the namespace and nothing else.
+// ToRawKubeConfigLoader implements a RESTClientGetter. It only knows the namespace.
 func (c *connection) ToRawKubeConfigLoader() clientcmd.ClientConfig {
 	overrides := &clientcmd.ConfigOverrides{Context: clientcmdapi.Context{Namespace: c.namespace}}
 	return clientcmd.NewDefaultClientConfig(clientcmdapi.Config{}, overrides)
@@ -89,7 +89,7 @@ func (c *connection) capabilities() (*common.Capabilities, error) {
 	return result, nil
 }
 
-// boundTo makes all requests end with a context. Helm gives most of its requests none.
+// boundTo ends all requests together with a context. Helm passes no context to most of its requests.
 func boundTo(ctx context.Context, config *rest.Config) *rest.Config {
 	config.Transport = &bound{ctx: ctx, next: config.Transport}
 	return config
@@ -123,7 +123,7 @@ func (b *bound) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// endingBody ends the context of its request when it was read.
+// endingBody cancels the context of its request when it is closed.
 type endingBody struct {
 	io.ReadCloser
 	end func()
@@ -135,7 +135,7 @@ func (b *endingBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// withGrace returns a context that ends some time after another one.
+// withGrace returns a context that ends some time after its parent.
 func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })

@@ -9,23 +9,22 @@ import (
 	"helm.sh/helm/v4/pkg/release/common"
 )
 
-// patience is how long somebody else's operation may be under way before it counts as abandoned: as long as Helm gives
-// its operations unless told otherwise.
+// patience is how long a foreign operation may be under way before it counts as abandoned: Helm's default timeout.
 const patience = 5 * time.Minute
 
-// revision is what matters of one revision of a release.
+// revision is the relevant part of one revision of a release.
 type revision struct {
 	status common.Status
-	// since is when the operation began that has made it.
+	// since is when the operation that created it started.
 	since time.Time
-	// ours says that this deploy item has made it. Nobody else works for the item, so what is ours and under way was
-	// abandoned when a process ended.
+	// ours reports whether this deploy item created it. No other process works for the item, so an operation of ours that is
+	// under way was abandoned when a process died.
 	ours bool
-	// same says that it has the wanted chart and values.
+	// same reports whether it has the wanted chart and values.
 	same bool
 }
 
-// facts are what is known of a release before something is done with it.
+// facts are what is known of a release before anything is changed.
 type facts struct {
 	// history is in the order of the revisions; empty if there is no release.
 	history []revision
@@ -36,26 +35,26 @@ type facts struct {
 type course int
 
 const (
-	// leave means that the wanted revision is deployed.
+	// leave means that the wanted revision is already deployed.
 	leave course = iota
-	// install makes the first revision, or the first one after an installation that has failed or was taken back.
+	// install creates the first revision, or the first one after a failed or undone installation.
 	install
-	// upgrade makes another revision.
+	// upgrade creates another revision.
 	upgrade
-	// await means that somebody else is at work.
+	// await means that another client's operation is under way.
 	await
 )
 
 // resolution is what to do, and how.
 type resolution struct {
 	course course
-	// recover says that the last revision was abandoned and has to be marked as failed first.
+	// recover reports whether the last revision was abandoned and must be marked as failed first.
 	recover bool
-	// until is when an operation of somebody else counts as abandoned.
+	// until is when a foreign operation counts as abandoned.
 	until time.Time
 }
 
-// decide is a pure function over all that is known.
+// decide is a pure function of the facts.
 func decide(f facts) resolution {
 	if len(f.history) == 0 {
 		return resolution{course: install}
@@ -75,13 +74,13 @@ func decide(f facts) resolution {
 	return result
 }
 
-// isUnderway reports whether an operation has begun and not ended.
+// isUnderway reports whether an operation has started but not ended.
 func isUnderway(status common.Status) bool {
 	return status.IsPending() || status == common.StatusUninstalling || status == common.StatusUnknown || status == ""
 }
 
-// stands reports whether there is something to upgrade: a revision that was deployed, and not uninstalled since. After an
-// installation that has failed, an upgrade would leave out its hooks.
+// stands reports whether there is something to upgrade: a revision that was deployed and not uninstalled since. After a
+// failed installation, an upgrade would skip the installation's hooks.
 func stands(history []revision) bool {
 	for i := len(history) - 1; i >= 0; i-- {
 		switch history[i].status {

@@ -27,31 +27,31 @@ func TestDecide(t *testing.T) {
 		history []revision
 		want    resolution
 	}{
-		"nothing is there":                             {nil, resolution{course: install}},
-		"the wanted revision is deployed":              {[]revision{superseded, same}, resolution{course: leave}},
-		"another revision is deployed":                 {[]revision{superseded, deployed}, resolution{course: upgrade}},
-		"an upgrade has failed":                        {[]revision{deployed, failed}, resolution{course: upgrade}},
-		"an upgrade to what is wanted has failed":      {[]revision{deployed, failedSame}, resolution{course: upgrade}},
-		"the installation has failed":                  {[]revision{failed}, resolution{course: install}},
-		"the installation has failed twice":            {[]revision{failed, failed}, resolution{course: install}},
-		"it was uninstalled and kept":                  {[]revision{superseded, uninstalled}, resolution{course: install}},
-		"it failed after it was uninstalled":           {[]revision{superseded, uninstalled, failed}, resolution{course: install}},
-		"the crash of an upgrade's last write":         {[]revision{superseded, superseded}, resolution{course: upgrade}},
-		"our installation was abandoned":               {[]revision{at(common.StatusPendingInstall, recent, true)}, resolution{course: install, recover: true}},
-		"our upgrade was abandoned":                    {[]revision{deployed, at(common.StatusPendingUpgrade, recent, true)}, resolution{course: upgrade, recover: true}},
-		"our upgrade was abandoned at its end":         {[]revision{superseded, at(common.StatusPendingUpgrade, recent, true)}, resolution{course: upgrade, recover: true}},
-		"our rollback was abandoned":                   {[]revision{deployed, failed, at(common.StatusPendingRollback, recent, true)}, resolution{course: upgrade, recover: true}},
-		"our second installation was abandoned":        {[]revision{failed, at(common.StatusPendingInstall, recent, true)}, resolution{course: install, recover: true}},
-		"somebody else is installing":                  {[]revision{at(common.StatusPendingInstall, recent, false)}, resolution{course: await, until: recent.Add(patience)}},
-		"somebody else is upgrading":                   {[]revision{deployed, at(common.StatusPendingUpgrade, recent, false)}, resolution{course: await, until: recent.Add(patience)}},
-		"somebody else is uninstalling":                {[]revision{at(common.StatusUninstalling, recent, false)}, resolution{course: await, until: recent.Add(patience)}},
-		"somebody else's installation was abandoned":   {[]revision{at(common.StatusPendingInstall, long, false)}, resolution{course: install, recover: true}},
-		"somebody else's upgrade was abandoned":        {[]revision{deployed, at(common.StatusPendingUpgrade, long, false)}, resolution{course: upgrade, recover: true}},
-		"somebody else's rollback was abandoned":       {[]revision{deployed, at(common.StatusPendingRollback, long, false)}, resolution{course: upgrade, recover: true}},
-		"nobody knows when an installation began":      {[]revision{at(common.StatusPendingInstall, time.Time{}, false)}, resolution{course: install, recover: true}},
-		"an uninstallation was abandoned":              {[]revision{superseded, at(common.StatusUninstalling, long, false)}, resolution{course: install, recover: true}},
-		"nobody knows what became of an installation":  {[]revision{at(common.StatusUnknown, long, false)}, resolution{course: install, recover: true}},
-		"nobody knows what became of the last upgrade": {[]revision{deployed, at("", long, false)}, resolution{course: upgrade, recover: true}},
+		"nothing is there":                            {nil, resolution{course: install}},
+		"the wanted revision is deployed":             {[]revision{superseded, same}, resolution{course: leave}},
+		"another revision is deployed":                {[]revision{superseded, deployed}, resolution{course: upgrade}},
+		"an upgrade has failed":                       {[]revision{deployed, failed}, resolution{course: upgrade}},
+		"an upgrade to what is wanted has failed":     {[]revision{deployed, failedSame}, resolution{course: upgrade}},
+		"the installation has failed":                 {[]revision{failed}, resolution{course: install}},
+		"the installation has failed twice":           {[]revision{failed, failed}, resolution{course: install}},
+		"it was uninstalled and kept":                 {[]revision{superseded, uninstalled}, resolution{course: install}},
+		"it failed after it was uninstalled":          {[]revision{superseded, uninstalled, failed}, resolution{course: install}},
+		"the crash of an upgrade's last write":        {[]revision{superseded, superseded}, resolution{course: upgrade}},
+		"our installation was abandoned":              {[]revision{at(common.StatusPendingInstall, recent, true)}, resolution{course: install, recover: true}},
+		"our upgrade was abandoned":                   {[]revision{deployed, at(common.StatusPendingUpgrade, recent, true)}, resolution{course: upgrade, recover: true}},
+		"our upgrade was abandoned at its end":        {[]revision{superseded, at(common.StatusPendingUpgrade, recent, true)}, resolution{course: upgrade, recover: true}},
+		"our rollback was abandoned":                  {[]revision{deployed, failed, at(common.StatusPendingRollback, recent, true)}, resolution{course: upgrade, recover: true}},
+		"our second installation was abandoned":       {[]revision{failed, at(common.StatusPendingInstall, recent, true)}, resolution{course: install, recover: true}},
+		"another client is installing":                {[]revision{at(common.StatusPendingInstall, recent, false)}, resolution{course: await, until: recent.Add(patience)}},
+		"another client is upgrading":                 {[]revision{deployed, at(common.StatusPendingUpgrade, recent, false)}, resolution{course: await, until: recent.Add(patience)}},
+		"another client is uninstalling":              {[]revision{at(common.StatusUninstalling, recent, false)}, resolution{course: await, until: recent.Add(patience)}},
+		"another client's installation was abandoned": {[]revision{at(common.StatusPendingInstall, long, false)}, resolution{course: install, recover: true}},
+		"another client's upgrade was abandoned":      {[]revision{deployed, at(common.StatusPendingUpgrade, long, false)}, resolution{course: upgrade, recover: true}},
+		"another client's rollback was abandoned":     {[]revision{deployed, at(common.StatusPendingRollback, long, false)}, resolution{course: upgrade, recover: true}},
+		"unknown start of an installation":            {[]revision{at(common.StatusPendingInstall, time.Time{}, false)}, resolution{course: install, recover: true}},
+		"an uninstallation was abandoned":             {[]revision{superseded, at(common.StatusUninstalling, long, false)}, resolution{course: install, recover: true}},
+		"unknown result of an installation":           {[]revision{at(common.StatusUnknown, long, false)}, resolution{course: install, recover: true}},
+		"unknown result of the last upgrade":          {[]revision{deployed, at("", long, false)}, resolution{course: upgrade, recover: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := decide(facts{history: c.history, now: now})
@@ -62,7 +62,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// Whatever the history: what is deployed is not installed over, and nothing is left that is not the wanted revision.
+// For any history, a deployed release is not installed over, and the course leave is chosen only for the wanted revision.
 func TestDecideIsSafe(t *testing.T) {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	statuses := []common.Status{

@@ -23,13 +23,13 @@ import (
 // Name is the name of the controller.
 const Name = "deployer-helm"
 
-// CallTimeout is for deployer.Options: Helm runs hooks to their end, so a call lasts as long as the item's time allows.
+// CallTimeout is for deployer.Options: Helm runs hooks to completion, so only the item's timeout limits a call.
 const CallTimeout = 24 * time.Hour
 
 const (
-	// recheck is how long a wait for events may last until the deployer looks by itself, in case that one was lost.
+	// recheck is how long to wait for an event before checking anyway, in case an event was lost.
 	recheck = time.Minute
-	// lease is how long an item may go unnoticed before what is remembered of it is dropped.
+	// lease is how long the session of an item lasts after its last use.
 	lease = 3 * recheck
 )
 
@@ -44,11 +44,11 @@ var (
 	_ deployer.Repairer = (*Deployer)(nil)
 )
 
-// writeAsHelm sets the name under which Helm's own command writes: with server-side apply, another name would be another owner of the same
-// fields.
+// writeAsHelm sets the field manager to that of Helm's own command: with server-side apply, another name would make another owner of the
+// same fields.
 var writeAsHelm = sync.OnceFunc(func() { kube.ManagedFieldsManager = "helm" })
 
-// New returns a deployer that works on nothing yet.
+// New returns a deployer without sessions.
 func New(options charts.Options) *Deployer {
 	quietly()
 	writeAsHelm()
@@ -58,7 +58,7 @@ func New(options charts.Options) *Deployer {
 // Type is the type of the deploy items.
 func (d *Deployer) Type() lsv1alpha1.DeployItemType { return lsv1alpha1.DeployItemTypeHelm }
 
-// Intend returns the release, or the objects, that are about to be made.
+// Intend returns the release, or the objects, about to be created.
 func (d *Deployer) Intend(ctx context.Context, work deployer.Work) (runtime.Object, error) {
 	if work.Item.DeletionTimestamp != nil {
 		return nil, nil
@@ -70,7 +70,8 @@ func (d *Deployer) Intend(ctx context.Context, work deployer.Work) (runtime.Obje
 	return p.intend(ctx)
 }
 
-// Deploy installs or upgrades the chart, or applies what it renders to, and waits until all is ready and exported.
+// Deploy installs or upgrades the chart, or applies the objects that it renders, and waits until everything is ready and
+// exported.
 func (d *Deployer) Deploy(ctx context.Context, work deployer.Work) (deployer.Progress, error) {
 	p, err := d.begin(ctx, work)
 	if err != nil {
@@ -91,8 +92,8 @@ func (d *Deployer) endIfTerminal(item *lsv1alpha1.DeployItem, err error) {
 	}
 }
 
-// Delete uninstalls the release, or deletes the objects. An item that has never come so far as to touch its target has no
-// provider status, and nothing to remove.
+// Delete uninstalls the release, or deletes the objects. An item that never touched its target has no provider status, and
+// nothing to remove.
 func (d *Deployer) Delete(ctx context.Context, work deployer.Work) (deployer.Progress, error) {
 	known, err := readState(work.Item)
 	if err != nil {
@@ -110,7 +111,7 @@ func (d *Deployer) Delete(ctx context.Context, work deployer.Work) (deployer.Pro
 		return deployer.Progress{}, cluster.None()
 	}
 	p := d.pass(work, &configuration{}, known)
-	// A mistake in the values must not get in the way of a deletion. They serve to mask errors.
+	// A mistake in the values must not block a deletion. They are needed only to mask errors.
 	_ = providerconfig.ReadPart(work.Item, &struct {
 		Values *map[string]any `json:"values"`
 	}{&p.config.values})
@@ -127,7 +128,7 @@ func (d *Deployer) NextRepair(item *lsv1alpha1.DeployItem, after time.Time) (tim
 	return providerconfig.NextRepair(continuousReconcile(item), after)
 }
 
-// Repair puts right what somebody else has changed.
+// Repair corrects what other clients have changed.
 func (d *Deployer) Repair(ctx context.Context, work deployer.Work) (deployer.Progress, error) {
 	d.sessions.End(work.Item)
 	defer d.sessions.End(work.Item)

@@ -37,7 +37,7 @@ func TestTheExamplesOfTheManualAreAccepted(t *testing.T) {
 	}
 }
 
-// examplesOf returns the configurations on a page, also those that leave out what is the same for all.
+// examplesOf returns the configurations on a page, including those that omit the common part.
 func examplesOf(t *testing.T, page string) [][]byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", page))

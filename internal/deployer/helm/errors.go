@@ -19,7 +19,7 @@ import (
 	"espalier.dev/internal/masking"
 )
 
-// Reasons of errors. Those of releases are the ones that users know.
+// Reasons of errors. Users already know those of releases.
 const (
 	ReasonInstall   = "installRelease"
 	ReasonUpgrade   = "upgradeRelease"
@@ -28,25 +28,25 @@ const (
 	ReasonRender    = "RenderChart"
 )
 
-// trouble is what went wrong with a release.
-type trouble struct {
-	// reason is one of those above, and doing what was done, in a few words.
+// attempt is what failed to be done with a release.
+type attempt struct {
+	// reason is one of those above; doing says what was attempted, in a few words.
 	reason string
 	doing  string
 	// made is the revision as far as it got; nil if it did not get far.
 	made *release.Release
 }
 
-// failed makes an error of what Helm says. Helm quotes templates, values and objects, so no value of the item is shown. An
-// operation that was ended, because the item's time was up or somebody interrupted it, can be repeated.
-func (p *pass) failed(ctx context.Context, t trouble, err error) error {
+// failed returns an error with Helm's message. Helm quotes templates, values and objects, so the values of the item are
+// masked. An operation that ended because of the item's deadline or an interrupt can be repeated.
+func (p *pass) failed(ctx context.Context, t attempt, err error) error {
 	if err == nil {
 		return nil
 	}
 	codes, terminal := p.judge(err)
 	text := t.doing
-	if hook := hookInTrouble(t.made); hook != "" {
-		text += ": " + hook + " did not come to a good end"
+	if hook := failedHook(t.made); hook != "" {
+		text += ": " + hook + " failed"
 	}
 	if ended := context.Cause(ctx); ended != nil {
 		terminal = false
@@ -57,7 +57,7 @@ func (p *pass) failed(ctx context.Context, t trouble, err error) error {
 	}
 	text += ": " + p.secrets().Text(masking.Words(err))
 	details := failure.Details{Operation: "Helm", Reason: t.reason, Codes: codes}
-	// That there is no way to the target matters more than what was to be done there.
+	// An unreachable target matters more than what was attempted there.
 	if inner := failure.DetailsOf(err).Reason; strings.HasPrefix(inner, targetReasons) {
 		details.Reason = inner
 	}
@@ -68,8 +68,8 @@ func (p *pass) failed(ctx context.Context, t trouble, err error) error {
 	return failure.NewRetryable(details, told)
 }
 
-// judge says what an error means: the codes for the status, and whether a retry is of no use. What a template does depends on
-// the target only if it looks something up there.
+// judge classifies an error: the codes for the status, and whether a retry is useless. The result of a template depends on
+// the target only if the template calls lookup.
 func (p *pass) judge(err error) (codes []string, terminal bool) {
 	unrenderable := p.chart != nil && !p.chart.Looks() && isTemplateError(err)
 	if unrenderable || errors.Is(err, render.ErrSchema) || errors.Is(err, render.ErrIncompatible) {
@@ -78,21 +78,22 @@ func (p *pass) judge(err error) (codes []string, terminal bool) {
 	return cluster.Judge(err)
 }
 
-// templateErrors are how Helm begins to tell of a template that cannot be parsed or executed, or whose result is not YAML.
+// templateErrors are the phrases with which Helm reports a template that cannot be parsed or executed, or whose result is
+// not YAML.
 var templateErrors = []string{"execution error at (", "parse error at (", "YAML parse error on "}
 
 func isTemplateError(err error) bool {
 	return slices.ContainsFunc(templateErrors, func(words string) bool { return strings.Contains(err.Error(), words) })
 }
 
-// targetReasons is how the reasons of errors begin that concern the way to a target.
+// targetReasons is the prefix of the reasons of errors that concern the connection to a target.
 const targetReasons = "Target"
 
 func words(ended error) string {
 	if errors.Is(ended, context.DeadlineExceeded) {
-		return "its time was up"
+		return "timed out"
 	}
-	return "it was interrupted"
+	return "interrupted"
 }
 
 // concealed keeps the original error for errors.Is and As, and never prints it.
@@ -104,7 +105,7 @@ type concealed struct {
 func (c *concealed) Error() string { return c.text }
 func (c *concealed) Unwrap() error { return c.cause }
 
-// secrets are the values of the item. Words that name the release are none.
+// secrets returns the values of the item, except words that name the release.
 func (p *pass) secrets() *masking.Values {
 	if p.masked == nil {
 		p.masked = p.ownSecrets()
@@ -118,7 +119,7 @@ func (p *pass) ownSecrets() *masking.Values {
 	return values
 }
 
-// plainWords are no secrets, wherever they stand.
+// plainWords returns the words that are never secrets.
 func (p *pass) plainWords() map[string]bool {
 	plain := map[string]bool{p.config.Name: true, p.config.Namespace: true, "true": true, "false": true}
 	if p.chart != nil {
@@ -127,7 +128,7 @@ func (p *pass) plainWords() map[string]bool {
 	return plain
 }
 
-// shortestSecret is how long a value must be to be taken for a secret.
+// shortestSecret is the minimum length of a value that counts as a secret.
 const shortestSecret = 4
 
 func addLeaves(values *masking.Values, value any, plain map[string]bool) {
@@ -151,7 +152,7 @@ func addLeaves(values *masking.Values, value any, plain map[string]bool) {
 	}
 }
 
-// asTerminal makes an error one that ends the job.
+// asTerminal turns an error into one that ends the job.
 func asTerminal(err error) error {
 	details := failure.DetailsOf(err)
 	if len(details.Codes) == 0 {

@@ -11,7 +11,7 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// failed is what an error must be like.
+// failed describes the expected error.
 type failed struct {
 	reason   string
 	codes    []string

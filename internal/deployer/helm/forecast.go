@@ -22,7 +22,7 @@ import (
 
 var _ forecast.Forecaster = Forecast
 
-// Forecast is a forecast.Forecaster for items of the Helm type. Whoever asks may fetch charts from this machine.
+// Forecast is a forecast.Forecaster for items of the Helm type. The caller may fetch charts from this machine.
 func Forecast(ctx context.Context, work deployer.Work, around forecast.Surroundings) (*forecast.Forecast, error) {
 	d := New(charts.Options{Host: around.Host, Dialer: dial.Rules{AllowLoopback: true}, Registries: around.Registries})
 	if work.Item.DeletionTimestamp != nil {
@@ -38,7 +38,7 @@ func Forecast(ctx context.Context, work deployer.Work, around forecast.Surroundi
 	return p.forecastTemplate(ctx)
 }
 
-// forecastTemplate is for items without a release.
+// forecastTemplate handles items without a release.
 func (p *pass) forecastTemplate(ctx context.Context) (*forecast.Forecast, error) {
 	former := p.state.release != nil || len(p.state.former) > 0
 	if err := p.intendTemplate(ctx); err != nil {
@@ -50,14 +50,14 @@ func (p *pass) forecastTemplate(ctx context.Context) (*forecast.Forecast, error)
 	}
 	result := &forecast.Forecast{Changes: forecast.Apply(ctx, p.applier(), objects, p.state.objects)}
 	if former {
-		result.Notes = append(result.Notes, "the job removes the records of the former release, and keeps its objects that the chart still has")
+		result.Notes = append(result.Notes, "the job removes the records of the previous release, and keeps the objects that the chart still has")
 	}
 	pruned, err := forecast.Prune(ctx, p.pruning(forecast.Stay(objects), forecast.UIDs(result.Changes)))
 	result.Changes = append(result.Changes, pruned...)
 	return result, err
 }
 
-// forecastRelease is for items whose chart Helm installs.
+// forecastRelease handles items whose chart Helm installs.
 func (p *pass) forecastRelease(ctx context.Context) (result *forecast.Forecast, err error) {
 	p.state.intendRelease(p.config.reference())
 	err = p.withRelease(ctx, p.config.reference(), func(h *handle) (err error) {
@@ -78,7 +78,7 @@ func (p *pass) forecastRelease(ctx context.Context) (result *forecast.Forecast, 
 	return result, nil
 }
 
-// rehearse does what bringAbout does, as far as that is possible without storing anything.
+// rehearse does what bringAbout does, as far as possible without storing anything.
 func (p *pass) rehearse(ctx context.Context, h *handle) (*forecast.Forecast, error) {
 	history, d, err := p.look(ctx, h)
 	if err != nil {
@@ -93,7 +93,7 @@ func (p *pass) rehearse(ctx context.Context, h *handle) (*forecast.Forecast, err
 	if d.recover {
 		last := history[len(history)-1]
 		return nil, fmt.Errorf("revision %d of release %s is %s, since an operation on it was abandoned: the job recovers from that, "+
-			"but it cannot be foreseen what it makes of it", last.Version, shown(h.reference), last.Info.Status)
+			"but the result cannot be predicted", last.Version, shown(h.reference), last.Info.Status)
 	}
 	made, err := p.prepareRevision(ctx, h, d, history)
 	if d.course == install && isUnknownKind(err) {
@@ -105,12 +105,12 @@ func (p *pass) rehearse(ctx context.Context, h *handle) (*forecast.Forecast, err
 	return p.rehearseRevision(ctx, h, made, history)
 }
 
-// prepareRevision has Helm render the next revision, and check it as far as Helm does.
+// prepareRevision makes Helm render the next revision, and check it as far as Helm does.
 func (p *pass) prepareRevision(ctx context.Context, h *handle, d resolution, history []*release.Release) (*release.Release, error) {
-	doing := trouble{reason: ReasonInstall, doing: "prepare the installation of release " + shown(h.reference)}
+	doing := attempt{reason: ReasonInstall, doing: "prepare the installation of release " + shown(h.reference)}
 	run, skip, next := h.install, p.config.install.SkipSchemaValidation, 1
 	if d.course == upgrade {
-		doing = trouble{reason: ReasonUpgrade, doing: "prepare the upgrade of release " + shown(h.reference)}
+		doing = attempt{reason: ReasonUpgrade, doing: "prepare the upgrade of release " + shown(h.reference)}
 		run, skip = h.upgrade, p.config.upgrade.SkipSchemaValidation
 	}
 	if len(history) > 0 {
@@ -123,13 +123,13 @@ func (p *pass) prepareRevision(ctx context.Context, h *handle, d resolution, his
 	return made, p.failed(ctx, doing, err)
 }
 
-// unbuilt is for charts with objects of kinds that they define themselves: Helm cannot check them before the definitions are there.
+// unbuilt handles charts with objects of kinds that they define themselves: Helm cannot check them before the CRDs exist.
 func (p *pass) unbuilt(ctx context.Context) (*forecast.Forecast, error) {
 	rendered, _, err := p.renderObjects(ctx)
 	if err != nil {
 		return nil, err
 	}
-	objects, _ := apply.Place(rendered, p.cluster.Mapper(), p.config.Namespace) // Kinds that are not known stay as they are.
+	objects, _ := apply.Place(rendered, p.cluster.Mapper(), p.config.Namespace) // Unknown kinds stay as they are.
 	result := &forecast.Forecast{}
 	for _, o := range objects {
 		change := forecast.Change{Subject: cluster.SubjectOf(p.cluster, o.Manifest), After: o.Manifest}
@@ -143,7 +143,7 @@ func (p *pass) unbuilt(ctx context.Context) (*forecast.Forecast, error) {
 	return result, nil
 }
 
-// rehearseRestoration is what becomes of a revision that stays: objects that somebody has deleted or changed are put right.
+// rehearseRestoration forecasts an unchanged revision: objects that another client has deleted or changed are restored.
 func (p *pass) rehearseRestoration(ctx context.Context, h *handle, current *release.Release) (*forecast.Forecast, error) {
 	objects, err := objectsOf(current, p.cluster.Mapper(), h.reference.Namespace)
 	if err != nil {
@@ -163,7 +163,7 @@ func (p *pass) rehearseRestoration(ctx context.Context, h *handle, current *rele
 	return result, p.addHandedOver(ctx, result, objects)
 }
 
-// addHandedOver adds what the deployer has applied itself before the item had a release, and the release does not have.
+// addHandedOver adds the objects that the deployer applied itself before the item had a release, and that the release lacks.
 func (p *pass) addHandedOver(ctx context.Context, result *forecast.Forecast, objects []apply.Object) error {
 	if p.state.objects.Len() == 0 {
 		return nil
@@ -177,7 +177,7 @@ func (p *pass) addHandedOver(ctx context.Context, result *forecast.Forecast, obj
 	return err
 }
 
-// forecastRemoval is what goes with a release.
+// forecastRemoval forecasts the removal of a release.
 func (p *pass) forecastRemoval(ctx context.Context, reference helmv1alpha1.ReleaseReference) (changes []forecast.Change, err error) {
 	err = p.withRelease(ctx, reference, func(h *handle) error {
 		history, err := h.history()
@@ -187,7 +187,7 @@ func (p *pass) forecastRemoval(ctx context.Context, reference helmv1alpha1.Relea
 		changes, err = h.doomed(ctx, history, nil)
 		return err
 	})
-	return changes, p.failed(ctx, trouble{reason: ReasonUninstall, doing: "find out what goes with release " + shown(reference)}, err)
+	return changes, p.failed(ctx, attempt{reason: ReasonUninstall, doing: "find out what is deleted with release " + shown(reference)}, err)
 }
 
 func (d *Deployer) forecastDeletion(ctx context.Context, work deployer.Work) (*forecast.Forecast, error) {

@@ -18,8 +18,8 @@ import (
 	"espalier.dev/internal/deployer/objects/inventory"
 )
 
-// adopt prepares the objects that the deployer has applied itself for Helm, which takes nothing over that does not say that it
-// belongs to the release. They stay in the inventory until Helm has them, and keep the mark of their deploy item.
+// adopt prepares the objects that the deployer has applied itself for Helm, which takes over only objects marked as part of
+// the release. They stay in the inventory until Helm has them, and keep the mark of their deploy item.
 func (h *handle) adopt(ctx context.Context, known inventory.Inventory) error {
 	entries := known.Entries()
 	errs := make([]error, len(entries))
@@ -54,7 +54,7 @@ func (h *handle) adoptOne(ctx context.Context, entry inventory.Entry) error {
 	return cluster.Refused("hand over to Helm", subject, err)
 }
 
-// absorb takes the objects of a release into an inventory, so that the deployer looks after them from now on.
+// absorb adds the objects of a release to an inventory, so that the deployer manages them from now on.
 func (h *handle) absorb(ctx context.Context, history []*release.Release, known *inventory.Inventory) error {
 	for _, r := range history {
 		objects, err := objectsOf(r, h.cluster.Mapper(), h.reference.Namespace)
@@ -81,7 +81,7 @@ func (h *handle) absorb(ctx context.Context, history []*release.Release, known *
 	return nil
 }
 
-// living are the revisions of which objects may be there.
+// living returns the revisions whose objects may exist.
 func living(history []*release.Release) []*release.Release {
 	if len(history) == 0 {
 		return nil
@@ -89,7 +89,7 @@ func living(history []*release.Release) []*release.Release {
 	return append(replaced(history), history[len(history)-1])
 }
 
-// takeIn absorbs the former releases of an item that has no release any more. It writes nothing to the cluster.
+// takeIn absorbs the former releases of an item that no longer has a release. It writes nothing to the cluster.
 func (p *pass) takeIn(ctx context.Context) error {
 	for _, reference := range p.state.former {
 		err := p.withRelease(ctx, reference, func(h *handle) error {
@@ -100,7 +100,7 @@ func (p *pass) takeIn(ctx context.Context) error {
 			return h.absorb(ctx, living(history), &p.state.objects)
 		})
 		if err != nil {
-			return p.failed(ctx, trouble{reason: ReasonUninstall, doing: "take over the objects of release " + shown(reference)}, err)
+			return p.failed(ctx, attempt{reason: ReasonUninstall, doing: "take over the objects of release " + shown(reference)}, err)
 		}
 	}
 	return nil
@@ -117,7 +117,7 @@ func (p *pass) forgetReleases(ctx context.Context) (*cluster.Wait, error) {
 			return h.purge(history)
 		})
 		if err != nil {
-			return nil, p.failed(ctx, trouble{reason: ReasonUninstall, doing: "remove the records of release " + shown(reference)}, err)
+			return nil, p.failed(ctx, attempt{reason: ReasonUninstall, doing: "remove the records of release " + shown(reference)}, err)
 		}
 		p.state.dropFormer(reference)
 	}
@@ -133,7 +133,7 @@ func (p *pass) removeReleases(
 	for _, reference := range references {
 		err := p.withRelease(ctx, reference, func(h *handle) error { return h.remove(options) })
 		if err != nil {
-			return p.failed(ctx, trouble{reason: ReasonUninstall, doing: "uninstall release " + shown(reference)}, err)
+			return p.failed(ctx, attempt{reason: ReasonUninstall, doing: "uninstall release " + shown(reference)}, err)
 		}
 		p.state.dropFormer(reference)
 		if p.state.release != nil && p.state.release.ReleaseReference == reference {
@@ -147,7 +147,7 @@ func shown(reference helmv1alpha1.ReleaseReference) string {
 	return reference.Namespace + "/" + reference.Name
 }
 
-// withRelease does something with a release.
+// withRelease opens a release for a function.
 func (p *pass) withRelease(ctx context.Context, reference helmv1alpha1.ReleaseReference, do func(*handle) error) error {
 	h, err := open(ctx, p.cluster, reference, inventory.OwnerOf(p.work.Item))
 	if err != nil {

@@ -26,7 +26,7 @@ func (w *world) uid(name string) types.UID {
 	return object.UID
 }
 
-// The objects stay the same ones; what the chart no longer has goes; the deletion removes everything.
+// The objects keep their identity; what the chart no longer has is removed; the deletion removes everything.
 func TestFromATemplateToARelease(t *testing.T) {
 	w := newWorld(t)
 	group := w.namespace + ".example"
@@ -85,7 +85,7 @@ func TestFromAReleaseToATemplate(t *testing.T) {
 	}
 }
 
-// A process may end between any two passes.
+// A process may die between any two passes.
 func TestBackAndForthWithRestarts(t *testing.T) {
 	w := newWorld(t)
 	for i, mode := range []string{"true", "false", "true", "false"} {
@@ -112,7 +112,7 @@ func TestBackAndForthWithRestarts(t *testing.T) {
 	}
 }
 
-// An object of somebody else is not taken over by the change of the mode, nor is it deleted.
+// An object of somebody else is neither taken over by the change of the mode nor deleted.
 func TestAnObjectOfSomebodyElseIsNotHandedOver(t *testing.T) {
 	w := newWorld(t)
 	w.use(oneConfigMap)

@@ -20,15 +20,15 @@ import (
 	"espalier.dev/internal/deployer/objects/inventory"
 )
 
-// Labels of the record of a release. Helm takes them over to the next revision, whoever makes it.
+// Labels of the record of a release. Helm copies them to the next revision, even if another client creates it.
 const (
-	// ownerLabel has a hash of namespace and name of the deploy item.
+	// ownerLabel is a hash of namespace and name of the deploy item.
 	ownerLabel = helmv1alpha1.GroupName + "/owner"
-	// itemLabel has namespace and name of the deploy item, with a dot between them, if there is room for that. It serves people; what
-	// counts is the hash.
+	// itemLabel is namespace and name of the deploy item, separated by a dot, if they fit. It is for people; the hash is what
+	// counts.
 	itemLabel = helmv1alpha1.GroupName + "/item"
-	// chartLabel has the revision that it was written for and the digest of its chart. There is nothing of the values in
-	// it: they are compared with those in the record.
+	// chartLabel is the revision that it was written for and the digest of its chart. It does not cover the values: they are
+	// compared with those in the record.
 	chartLabel = helmv1alpha1.GroupName + "/chart"
 )
 
@@ -50,11 +50,11 @@ func ownerMark(owner inventory.Owner) string {
 	return hex.EncodeToString(sum[:])[:labelDigits]
 }
 
-// anonymous stands for a deploy item whose name is not in the record.
+// anonymous replaces the name of a deploy item that is not in the record.
 const anonymous = "another deploy item"
 
-// makerOf is the deploy item that has made a revision, as namespace/name. The label with its name may be left over from an earlier
-// revision, so it counts only if it fits the hash.
+// makerOf returns the deploy item that created a revision, as namespace/name. The label with the name may be left over from an
+// earlier revision, so it counts only if it matches the hash.
 func makerOf(r *release.Release) string {
 	namespace, name, _ := strings.Cut(r.Labels[itemLabel], ".")
 	owner := inventory.Owner{Namespace: namespace, Name: name}
@@ -64,7 +64,7 @@ func makerOf(r *release.Release) string {
 	return owner.String()
 }
 
-// called puts what makerOf returns into a sentence.
+// called words a maker for a sentence.
 func called(maker string) string {
 	if maker == anonymous {
 		return maker
@@ -76,7 +76,7 @@ func chartMark(revision int, digest string) string {
 	return fmt.Sprintf("%d-%s", revision, digest[:min(labelDigits, len(digest))])
 }
 
-// history returns the revisions of the release, the oldest first.
+// history returns the revisions of the release, oldest first.
 func (h *handle) history() ([]*release.Release, error) {
 	found, err := h.actions.Releases.History(h.reference.Name)
 	if errors.Is(err, driver.ErrReleaseNotFound) {
@@ -98,7 +98,7 @@ func (h *handle) history() ([]*release.Release, error) {
 	return result, nil
 }
 
-// factsOf makes facts of a history. The comparison costs something and is made for the last revision only.
+// factsOf extracts the facts from a history. The comparison is expensive and made for the last revision only.
 func (h *handle) factsOf(history []*release.Release, now time.Time, same func(*release.Release) (bool, error)) (facts, error) {
 	result := facts{now: now}
 	for _, r := range history {
@@ -120,7 +120,7 @@ func (h *handle) factsOf(history []*release.Release, now time.Time, same func(*r
 	return result, err
 }
 
-// recover notes that the operation that has made a revision was abandoned.
+// recover records that the operation that created a revision was abandoned.
 func (h *handle) recover(abandoned *release.Release) error {
 	abandoned.SetStatus(common.StatusFailed, "Abandoned as "+abandoned.Info.Status.String())
 	if err := h.actions.Releases.Update(abandoned); err != nil {
@@ -129,7 +129,7 @@ func (h *handle) recover(abandoned *release.Release) error {
 	return nil
 }
 
-// purge removes the records, the newest last: as long as there is one, it tells what was deployed.
+// purge removes the records, the newest last: as long as one exists, it shows what was deployed.
 func (h *handle) purge(history []*release.Release) error {
 	for _, r := range history {
 		_, err := h.actions.Releases.Delete(r.Name, r.Version)
@@ -140,7 +140,7 @@ func (h *handle) purge(history []*release.Release) error {
 	return nil
 }
 
-// otherOwner reports whether another deploy item has made the last revision.
+// otherOwner reports whether another deploy item created the last revision.
 func (h *handle) otherOwner(history []*release.Release) bool {
 	if len(history) == 0 {
 		return false
@@ -149,8 +149,8 @@ func (h *handle) otherOwner(history []*release.Release) bool {
 	return mark != "" && mark != ownerMark(h.owner)
 }
 
-// replaced are the revisions whose objects the current one has replaced: those after the last one that was deployed, and
-// that one itself.
+// replaced returns the revisions whose objects the current one has replaced: the last one that was deployed, and those after
+// it.
 func replaced(history []*release.Release) []*release.Release {
 	if len(history) == 0 {
 		return nil
@@ -165,7 +165,7 @@ func replaced(history []*release.Release) []*release.Release {
 	return before
 }
 
-// follows reports whether a revision that has replaced others is an upgrade of what was deployed.
+// follows reports whether a revision that has replaced others is an upgrade of a deployed revision.
 func follows(replaced []*release.Release) bool {
 	if len(replaced) == 0 {
 		return false
@@ -174,7 +174,7 @@ func follows(replaced []*release.Release) bool {
 	return status == common.StatusDeployed || status == common.StatusSuperseded
 }
 
-// statusOf is what the status of the item tells of a revision.
+// statusOf returns the item's status of a revision.
 func statusOf(reference helmv1alpha1.ReleaseReference, r *release.Release) *helmv1alpha1.ReleaseStatus {
 	status := &helmv1alpha1.ReleaseStatus{ReleaseReference: reference, Revision: r.Version}
 	if r.Chart != nil && r.Chart.Metadata != nil {
@@ -183,23 +183,23 @@ func statusOf(reference helmv1alpha1.ReleaseReference, r *release.Release) *helm
 	return status
 }
 
-// hookInTrouble names the hook that an operation did not get past; nothing if there is none. A test may have failed before, and has nothing
-// to do with it.
-func hookInTrouble(r *release.Release) string {
+// failedHook names the hook at which an operation failed; empty if there is none. Tests are skipped: one may have failed earlier, and is
+// unrelated to the operation.
+func failedHook(r *release.Release) string {
 	if r == nil {
 		return ""
 	}
 	for _, hook := range r.Hooks {
 		isTest := len(hook.Events) == 1 && hook.Events[0] == release.HookTest
-		if !isTest && inTrouble(hook) {
+		if !isTest && unsuccessful(hook) {
 			return fmt.Sprintf("the hook %s %s (%s, %s)", hook.Kind, hook.Name, hookEvents(hook), hook.Path)
 		}
 	}
 	return ""
 }
 
-// inTrouble reports whether a hook has begun to run, and did not come to a good end.
-func inTrouble(hook *release.Hook) bool {
+// unsuccessful reports whether a hook started to run and did not succeed.
+func unsuccessful(hook *release.Hook) bool {
 	switch hook.LastRun.Phase {
 	case release.HookPhaseRunning, release.HookPhaseFailed, release.HookPhaseUnknown:
 		return !hook.LastRun.StartedAt.IsZero()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"espalier.dev/internal/testkit"
 )
@@ -54,11 +55,11 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: migrate, imag
 func TestAHookThatDoesNotEndIsNamed(t *testing.T) {
 	w := newWorld(t)
 	w.use(withJobHook)
-	w.limit = 10 * time.Second
+	w.timeOutOnce(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "migrate"}})
 	_, err := w.deploy("")
 	assertFailure(t, err, failed{
 		reason: "installRelease", codes: []string{"ERR_TIMEOUT"},
-		contains: []string{"install release " + w.namespace + "/shop", "the hook Job migrate (pre-install, pre-upgrade, shop/templates/job.yaml)", "its time was up"},
+		contains: []string{"install release " + w.namespace + "/shop", "the hook Job migrate (pre-install, pre-upgrade, shop/templates/job.yaml)", "timed out"},
 	})
 	if diff := cmp.Diff([]string{"1=failed"}, w.history("shop")); diff != "" {
 		t.Error(diff)
@@ -68,7 +69,7 @@ func TestAHookThatDoesNotEndIsNamed(t *testing.T) {
 	}
 }
 
-// An interrupt ends the call. The operation has ended when it returns, and the record says so.
+// An interrupt ends the call. When it returns, the operation has ended, and the record says so.
 func TestAnInterruptEndsTheOperation(t *testing.T) {
 	w := newWorld(t)
 	w.use(withJobHook)
@@ -77,15 +78,14 @@ func TestAnInterruptEndsTheOperation(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, interrupt := context.WithCancel(t.Context())
-	job := &batchv1.Job{}
-	job.Namespace, job.Name = w.namespace, "migrate"
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "migrate"}}
 	testkit.Run(t, func(context.Context) error {
 		testkit.Eventually(t, w.server, job, testkit.Is("created", func(*batchv1.Job) bool { return true }))
 		interrupt()
 		return nil
 	})
 	_, err := w.passIn(ctx)
-	assertFailure(t, err, failed{reason: "installRelease", contains: []string{"it was interrupted", "the hook Job migrate"}})
+	assertFailure(t, err, failed{reason: "installRelease", contains: []string{"interrupted", "the hook Job migrate"}})
 	if diff := cmp.Diff([]string{"1=failed"}, w.history("shop")); diff != "" {
 		t.Error(diff)
 	}
@@ -99,7 +99,7 @@ func TestAnInterruptEndsTheOperation(t *testing.T) {
 func TestAtomicTakesAFailedInstallationBack(t *testing.T) {
 	w := newWorld(t)
 	w.use(oneConfigMap + webDeployment)
-	w.limit = 20 * time.Second
+	w.limit = time.Minute // A third of it must be enough to uninstall the release.
 	_, err := w.deploy("helmDeploymentConfig: {install: {atomic: true}}")
 	assertFailure(t, err, failed{reason: "installRelease", contains: []string{"uninstalled", "web"}})
 	if diff := cmp.Diff([]string{}, w.content()); diff != "" {
@@ -112,7 +112,7 @@ func TestWaitingUninstallationWaits(t *testing.T) {
 	w.use("\n-- templates/one.yaml --\n" + heldConfigMap)
 	w.succeed("helmDeploymentConfig: {uninstall: {wait: true, timeout: 1s}}")
 	w.beginDelete()
-	w.limit = 10 * time.Second
+	w.limit = 30 * time.Second // enough for a slow machine to delete the object
 	_, err := w.goOn()
 	assertFailure(t, err, failed{reason: "uninstallRelease", contains: []string{"still exists"}})
 	held := w.configMap("one")

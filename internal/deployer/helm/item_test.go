@@ -43,7 +43,7 @@ func (w *world) process() {
 	testkit.Create(w.t, w.server, w.targets[ownTarget], w.item)
 }
 
-// begin gives the item a job, as its execution would.
+// begin starts a job of the item, as its execution would.
 func (w *world) begin(job string) {
 	w.t.Helper()
 	patch, err := json.Marshal(map[string]any{"status": map[string]any{"jobID": job}})
@@ -79,12 +79,12 @@ func TestAnItemFromJobToDeletion(t *testing.T) {
 	}
 }
 
-// A call ends before the item's time is up, and says which hook did not end.
+// A call ends before the item's deadline, and says which hook did not end.
 func TestAnItemWhoseHookDoesNotEndSaysSoInTime(t *testing.T) {
 	w := newWorld(t)
 	w.use(withJobHook)
 	w.configure("")
-	timeout := landscaper.NewDuration(15 * time.Second)
+	timeout := landscaper.NewDuration(40 * time.Second) // enough for a slow machine to begin with the hook
 	w.item.Spec.Timeout = &timeout
 	w.process()
 	w.begin("first")
@@ -97,7 +97,7 @@ func TestAnItemWhoseHookDoesNotEndSaysSoInTime(t *testing.T) {
 	}
 }
 
-// Somebody ends the job while a hook runs: the operation ends, too, and the record says so.
+// When somebody interrupts the job while a hook runs, the operation ends, too, and the record says so.
 func TestAnInterruptedItemEndsTheOperation(t *testing.T) {
 	w := newWorld(t)
 	w.use(withJobHook)
@@ -114,7 +114,7 @@ func TestAnInterruptedItemEndsTheOperation(t *testing.T) {
 	testkit.Eventually(t, w.server, record, testkit.Is("failed", func(s *corev1.Secret) bool { return s.Labels["status"] == "failed" }))
 }
 
-// Nothing that can be read about the item shows a value: neither its status nor an event.
+// No value shows up in the item's status or in an event.
 func TestNothingShowsAValue(t *testing.T) {
 	w := newWorld(t)
 	w.use("\n-- templates/x.yaml --\n{{ fail .Values.password }}\n")
@@ -134,7 +134,7 @@ func TestNothingShowsAValue(t *testing.T) {
 // warning waits for a Warning about the item, and returns its note.
 func (w *world) warning(item *landscaper.DeployItem) string {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(w.t.Context(), testkit.Patience)
 	defer cancel()
 	events, err := w.server.Client().Watch(ctx, &eventsv1.EventList{}, client.InNamespace(item.Namespace))
 	if err != nil {

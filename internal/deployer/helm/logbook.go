@@ -15,14 +15,14 @@ import (
 	"sync"
 )
 
-// logbook is where Helm logs to. Nothing of it is ever printed. Some errors, however, Helm only logs and does not return:
-// those are kept for the error of the operation.
+// logbook is Helm's log. Nothing in it is ever printed. However, Helm logs some errors without returning them: those are
+// kept for the error of the operation.
 type logbook struct {
 	mutex sync.Mutex
 	lines []string
 }
 
-// maxLines is how many lines are kept.
+// maxLines is the number of lines kept.
 const maxLines = 5
 
 // Enabled implements slog.Handler.
@@ -56,17 +56,17 @@ func (l *logbook) keep(line string) {
 	}
 }
 
-// told returns what was logged of errors.
+// told returns the logged errors.
 func (l *logbook) told() string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return strings.Join(l.lines, "; ")
 }
 
-// quietly keeps Helm from printing values: where it puts values together, it warns by the standard logger and quotes them.
+// quietly keeps Helm from printing values: when it merges values, it writes warnings that quote them to the standard logger.
 var quietly = sync.OnceFunc(func() { log.SetOutput(&warningless{next: log.Writer()}) })
 
-// warningless leaves out the warnings that Helm writes about values.
+// warningless drops Helm's warnings about values.
 type warningless struct{ next io.Writer }
 
 var warnings = [][]byte{[]byte("warning: "), []byte("Conflict: cannot merge map onto non-map"), []byte(" is table. Skipping")}

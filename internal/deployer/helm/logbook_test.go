@@ -16,7 +16,7 @@ import (
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 )
 
-// Where Helm puts values together, it prints them to the standard logger. That is kept from happening.
+// When Helm merges values, it prints them to the standard logger. That is prevented.
 func TestHelmPrintsNoValues(t *testing.T) {
 	quietly()
 	filtered := log.Writer()
@@ -47,7 +47,7 @@ func TestHelmPrintsNoValues(t *testing.T) {
 	}
 }
 
-// What Helm only logs is kept for errors: the last few, and each once.
+// What Helm only logs is kept for errors: the last few lines, each once.
 func TestTheLogbookKeepsErrors(t *testing.T) {
 	book := &logbook{}
 	logger := slog.New(book)

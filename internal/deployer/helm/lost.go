@@ -12,11 +12,11 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// ReasonTakenOver says that another deploy item has taken the release over.
+// ReasonTakenOver is the reason of the error when another deploy item has taken over the release.
 const ReasonTakenOver = "ReleaseTakenOver"
 
-// lost returns an error if another deploy item has made a revision after the last one that this item has deployed: otherwise both would
-// upgrade the release in turns for ever. The status of the item says who has it. An item that has never deployed the release takes it over.
+// lost returns an error if another deploy item created a revision after the last one that this item deployed: otherwise both would upgrade
+// the release in turns forever. The item's status names the other one. An item that has never deployed the release takes it over.
 func (p *pass) lost(h *handle, history []*release.Release) error {
 	known := p.state.release
 	if known == nil || known.ReleaseReference != h.reference || known.Revision == 0 || !h.otherOwner(history) {
@@ -30,9 +30,9 @@ func (p *pass) lost(h *handle, history []*release.Release) error {
 	p.state.release.TakenOverBy = maker
 	return failure.NewTerminal(
 		failure.Details{Operation: "Helm", Reason: ReasonTakenOver, Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)}},
-		fmt.Errorf("release %s belongs to %s, which has made revision %d after revision %d of this one: "+
+		fmt.Errorf("release %s belongs to %s, which created revision %d after revision %d of this one: "+
 			"give one of the two another release, or delete one; if the other one is gone, run "+
-			"kubectl label secret --namespace %s sh.helm.release.v1.%s.v%d %s- and ask for a new job",
+			"kubectl label secret --namespace %s sh.helm.release.v1.%s.v%d %s- and start a new job",
 			shown(h.reference), called(maker), last.Version, known.Revision, h.reference.Namespace, h.reference.Name, last.Version, ownerLabel),
 	)
 }

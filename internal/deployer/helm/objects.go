@@ -19,7 +19,7 @@ import (
 	"espalier.dev/internal/deployer/objects/inventory"
 )
 
-// What Helm puts on the objects of a release.
+// Marks that Helm puts on the objects of a release.
 const (
 	managedByLabel      = "app.kubernetes.io/managed-by"
 	managedByHelm       = "Helm"
@@ -27,14 +27,14 @@ const (
 	namespaceAnnotation = "meta.helm.sh/release-namespace"
 )
 
-// belongsTo reports whether an object is one of a release.
+// belongsTo reports whether an object belongs to a release.
 func belongsTo(reference helmv1alpha1.ReleaseReference, live *unstructured.Unstructured) bool {
 	annotations := live.GetAnnotations()
 	return live.GetLabels()[managedByLabel] == managedByHelm &&
 		annotations[nameAnnotation] == reference.Name && annotations[namespaceAnnotation] == reference.Namespace
 }
 
-// objectsOf returns the objects of a revision, without its hooks and definitions.
+// objectsOf returns the objects of a revision, without its hooks and CRDs.
 func objectsOf(r *release.Release, mapper meta.RESTMapper, namespace string) ([]apply.Object, error) {
 	found, err := documents.Split(r.Manifest)
 	if err != nil {
@@ -51,7 +51,7 @@ func objectsOf(r *release.Release, mapper meta.RESTMapper, namespace string) ([]
 	return apply.Place(objects, mapper, namespace)
 }
 
-// keysOf tells which objects are among some.
+// keysOf returns the keys of objects as a set.
 func keysOf(objects []apply.Object) map[inventory.Key]bool {
 	result := map[inventory.Key]bool{}
 	for _, o := range objects {
@@ -60,10 +60,10 @@ func keysOf(objects []apply.Object) map[inventory.Key]bool {
 	return result
 }
 
-// workloadKinds are those that the status of a release lists.
+// workloadKinds are the kinds listed in the status of a release.
 var workloadKinds = []string{"/Pod", "/ReplicationController", "apps/Deployment", "apps/ReplicaSet", "apps/StatefulSet", "apps/DaemonSet"}
 
-// workloadsOf lists the workloads of a release as earlier controllers did: without a policy.
+// workloadsOf lists the workloads of a release in the form of earlier controllers: without a policy.
 func workloadsOf(objects []apply.Object) []deployer.ManagedResource {
 	var result []deployer.ManagedResource
 	for _, o := range objects {

@@ -39,7 +39,7 @@ func (w *world) makeReady(name string) {
 	}
 }
 
-// foreign creates a ConfigMap that belongs to nobody.
+// foreign creates a ConfigMap that no deploy item owns.
 func (w *world) foreign(name string, data map[string]string) types.UID {
 	w.t.Helper()
 	object := &corev1.ConfigMap{Data: data}
@@ -48,8 +48,8 @@ func (w *world) foreign(name string, data map[string]string) types.UID {
 	return object.UID
 }
 
-// Without wait, the revision is deployed as soon as its objects are written, and the deployer awaits them. With wait it is Helm that awaits
-// them, for as long as the item has: its own timeout has no effect.
+// Without wait, the revision is deployed as soon as its objects are written, and the deployer waits for them. With wait, Helm waits for
+// them, up to the item's deadline: Helm's own timeout has no effect.
 func TestHelmWaitsForObjectsIfAsked(t *testing.T) {
 	for _, c := range []struct {
 		operation, options string
@@ -104,7 +104,7 @@ func TestTheTimeoutOfAnUninstallationHasNoEffect(t *testing.T) {
 
 const heldConfigMap = "{apiVersion: v1, kind: ConfigMap, metadata: {name: one, finalizers: [example.com/hold]}, data: {key: x}}\n"
 
-// release takes the finalizers off a ConfigMap.
+// release removes the finalizers from a ConfigMap.
 func (w *world) release(name string) {
 	w.t.Helper()
 	held := w.configMap(name)
@@ -114,7 +114,7 @@ func (w *world) release(name string) {
 	}
 }
 
-// The API server refuses the Service after the ConfigMap was changed. With atomic, the revision before is back.
+// The API server rejects the Service after the ConfigMap was changed. With atomic, the previous revision is restored.
 func TestAtomicTakesAFailedUpgradeBack(t *testing.T) {
 	for _, c := range []struct {
 		options          string
@@ -148,7 +148,7 @@ func TestAtomicTakesAFailedUpgradeBack(t *testing.T) {
 	}
 }
 
-// An object of somebody else is refused, adopted with what else is in it, or replaced. It is never deleted and created anew.
+// An object of somebody else is rejected, adopted with its other content, or replaced. It is never deleted and recreated.
 func TestObjectsOfOthersInTheWayOfARelease(t *testing.T) {
 	for operation, reason := range map[string]string{"install": "installRelease", "upgrade": "upgradeRelease"} {
 		for options, want := range map[string]map[string]string{
@@ -185,7 +185,7 @@ func TestObjectsOfOthersInTheWayOfARelease(t *testing.T) {
 	}
 }
 
-// Helm writes the whole object by force, as far as the API server lets it.
+// With force, Helm writes the whole object, as far as the API server allows.
 func TestForceDoesNotOvercomeTheAPIServer(t *testing.T) {
 	w := newWorld(t)
 	w.use(`

@@ -14,7 +14,7 @@ import (
 	"espalier.dev/internal/masking"
 )
 
-// Values of a chart's Secrets are masked before the log is cut, so that no piece of one is left at the cut.
+// Values of a chart's Secrets are masked before the log is cut, so that no part of one remains at the cut.
 func TestWhatIsShownOfALog(t *testing.T) {
 	const password, long = "pass-Word-4711", "0123456789-the-long-one-9876543210"
 	o := outcome{secrets: &masking.Values{}}
@@ -45,8 +45,8 @@ func TestWhatIsShownOfALog(t *testing.T) {
 	}
 }
 
-// Another operation is not blamed on a test that has failed before, and of several tests the last one counts.
-func TestWhichHookIsInTrouble(t *testing.T) {
+// An operation is not blamed on a test that failed earlier, and of several tests the last one counts.
+func TestWhichHookHasFailed(t *testing.T) {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	failed := func(name string, at time.Time, events ...release.HookEvent) *release.Hook {
 		return &release.Hook{
@@ -57,17 +57,17 @@ func TestWhichHookIsInTrouble(t *testing.T) {
 	both := failed("both", now.Add(-time.Minute), release.HookTest, release.HookPostInstall)
 	untouched := &release.Hook{Kind: "Pod", Name: "untouched", Events: []release.HookEvent{release.HookTest}}
 	r := &release.Release{Hooks: []*release.Hook{first, second, untouched}}
-	if hook := hookInTrouble(r); hook != "" {
+	if hook := failedHook(r); hook != "" {
 		t.Errorf("an operation is blamed on %s", hook)
 	}
-	if hook := testInTrouble(r); hook != second {
-		t.Errorf("the test in trouble is %+v", hook)
+	if hook := failedTest(r); hook != second {
+		t.Errorf("the failed test is %+v", hook)
 	}
 	r.Hooks = append(r.Hooks, both)
-	if hook := hookInTrouble(r); !strings.Contains(hook, "Pod both") {
+	if hook := failedHook(r); !strings.Contains(hook, "Pod both") {
 		t.Errorf("an operation is blamed on %q", hook)
 	}
-	if hook := testInTrouble(nil); hook != nil {
+	if hook := failedTest(nil); hook != nil {
 		t.Errorf("without a release, there is %+v", hook)
 	}
 }

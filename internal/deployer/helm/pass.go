@@ -23,22 +23,22 @@ import (
 	"espalier.dev/internal/masking"
 )
 
-// memory is what one pass of a job leaves to the next.
+// memory is what one pass of a job leaves for the next.
 type memory struct {
-	// chart is the chart of the job: it is fetched once, so that all passes work with the same.
+	// chart is the chart of the job: it is fetched once, so that all passes use the same one.
 	chart *charts.Package
-	// seen is what the templates see, for exports.
+	// seen is the data that templates see, for exports.
 	seen map[string]any
-	// objects are those to apply, or those of the release.
+	// objects are the objects to apply, or those of the release.
 	objects []apply.Object
-	// rendered says that objects and seen are complete, in the mode without a release.
+	// rendered reports whether objects and seen are complete, in the mode without a release.
 	rendered bool
 	applied  apply.Memory
 
-	// current is the revision that is deployed, and replaced those before it whose objects were not swept yet.
+	// current is the deployed revision, and replaced are the revisions before it whose objects have not been swept yet.
 	current  *release.Release
 	replaced []*release.Release
-	// upgraded says that the current revision was made by an upgrade, not by an installation.
+	// upgraded reports whether an upgrade, not an installation, created the current revision.
 	upgraded bool
 }
 
@@ -54,14 +54,14 @@ type pass struct {
 	session *session.Session[*memory]
 	chart   *charts.Package
 	exports map[string]any
-	// taken are things that belonged to other deploy items until this pass.
+	// taken describes what belonged to other deploy items until this pass.
 	taken []string
-	// recheck is when to look again at the latest; zero means as usual.
+	// recheck is an upper bound for the recheck; zero means the default.
 	recheck time.Duration
 	masked  *masking.Values
 }
 
-// prepare fetches the chart, and reads those exports that need nothing to be deployed.
+// prepare fetches the chart, and reads the exports that do not depend on a deployment.
 func (p *pass) prepare(ctx context.Context, source *charts.Source) error {
 	memory := p.session.Memory
 	if memory.chart == nil {
@@ -87,7 +87,7 @@ func (p *pass) prepare(ctx context.Context, source *charts.Source) error {
 	return err
 }
 
-// wanted is the chart of the item, on behalf of its job.
+// wanted is the request for the chart of the item, on behalf of its job.
 func (p *pass) wanted() charts.Request {
 	item := p.work.Item
 	return charts.Request{
@@ -99,7 +99,7 @@ func (p *pass) wanted() charts.Request {
 	}
 }
 
-// intend returns what is about to be made.
+// intend returns what is about to be created.
 func (p *pass) intend(ctx context.Context) (runtime.Object, error) {
 	if p.config.asRelease() {
 		p.state.intendRelease(p.config.reference())
@@ -120,7 +120,7 @@ func (p *pass) deploy(ctx context.Context) (deployer.Progress, error) {
 	return p.progress(p.deployTemplate(ctx))
 }
 
-// delete uninstalls the releases of the item, and deletes the objects that it has without one.
+// delete uninstalls the item's releases, and deletes the objects that it applied without one.
 func (p *pass) delete(ctx context.Context, last farewell) (deployer.Progress, error) {
 	uninstall := func(ctx context.Context) (*cluster.Wait, error) {
 		return nil, p.removeReleases(ctx, p.state.toUninstall(last), last.uninstall)
@@ -130,7 +130,7 @@ func (p *pass) delete(ctx context.Context, last farewell) (deployer.Progress, er
 	return p.progress(p.session.Walk(ctx, p.work.Wake, uninstall, run.Pass))
 }
 
-// progress tells how far a pass has come. Whatever happened, the status is up to date.
+// progress returns the result of a pass. The status is up to date even after an error.
 func (p *pass) progress(wait *cluster.Wait, err error) (deployer.Progress, error) {
 	progress := deployer.Progress{ProviderStatus: p.state.object()}
 	if len(p.taken) > 0 {
@@ -168,7 +168,7 @@ func (p *pass) readExports(ctx context.Context) (*cluster.Wait, error) {
 	return wait, err
 }
 
-// allExports are the exports in the order of the configuration, with their keys taken apart.
+// allExports returns the exports in the order of the configuration, with dotted keys expanded.
 func (p *pass) allExports() map[string]any {
 	if p.config == nil || len(p.exports) == 0 {
 		return nil

@@ -15,7 +15,7 @@ import (
 )
 
 // Preview checks the configuration of a deploy item, and returns the objects that it would apply: if it has no release, and
-// its chart is in the configuration itself. Nothing is fetched. Templates see the capabilities that Helm assumes without a
+// its chart is inline in the configuration. Nothing is fetched. Templates see the capabilities that Helm assumes without a
 // cluster, and lookup finds nothing.
 func Preview(ctx context.Context, item lsv1alpha1.DeployItemTemplate) ([]*unstructured.Unstructured, error) {
 	quietly()

@@ -32,7 +32,7 @@ func TestTenRevisionsAreKept(t *testing.T) {
 	}
 }
 
-// forget deletes the records of revisions, as somebody might who clears Secrets away.
+// forget deletes the records of revisions, like somebody who cleans up Secrets.
 func (w *world) forget(revisions ...int) {
 	w.t.Helper()
 	for _, revision := range revisions {
@@ -44,7 +44,8 @@ func (w *world) forget(revisions ...int) {
 	}
 }
 
-// What a release has is known from its records alone. Without them the deletion ends, and the objects stay.
+// The objects of a release are known only from its records. Without the records, the deletion finishes, and the objects
+// stay.
 func TestDeletionWithoutTheRecordsOfTheReleaseEnds(t *testing.T) {
 	w := newWorld(t)
 	w.use(twoConfigMaps)
@@ -56,7 +57,7 @@ func TestDeletionWithoutTheRecordsOfTheReleaseEnds(t *testing.T) {
 	}
 }
 
-// The next job makes a release again of the objects that are there.
+// The next job creates a release again from the existing objects.
 func TestAReleaseWithoutItsRecordsIsMadeAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		gone []int
@@ -117,7 +118,7 @@ func TestWhatAChartWantsToBeKeptOutlivesTheRelease(t *testing.T) {
 	}
 }
 
-// vanish removes a namespace with what is in it, as the controller of namespaces does.
+// vanish removes a namespace with its content, as the namespace controller does.
 func (w *world) vanish(namespace string) {
 	w.t.Helper()
 	c, object := w.server.Client(), &corev1.Namespace{}
@@ -138,7 +139,8 @@ func (w *world) vanish(namespace string) {
 	}
 }
 
-// An upgrade does not look after the namespace. It need not: with the namespace the records of the release go, so the next job installs.
+// An upgrade does not handle the namespace. It need not: the records of the release are deleted with the namespace, so the next job
+// installs.
 func TestCreateNamespaceIsForInstallations(t *testing.T) {
 	for _, mode := range []string{"true", "false"} {
 		t.Run("helmDeployment "+mode, func(t *testing.T) {

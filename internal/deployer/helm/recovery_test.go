@@ -24,7 +24,7 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-// change rewrites the record of a revision, as somebody who has ended in the middle of something would have left it.
+// changeRecord rewrites the record of a revision to what an operation leaves that died halfway.
 func (w *world) changeRecord(version int, change func(*release.Release)) {
 	w.t.Helper()
 	for _, r := range w.revisions("shop") {
@@ -41,7 +41,7 @@ func pending(status common.Status) func(*release.Release) {
 	return func(r *release.Release) { r.Info.Status = status }
 }
 
-// A record that somebody has written by hand, in the format of Helm 3.
+// The record was written by hand, in the format of Helm 3.
 func TestAnAbandonedInstallationIsRecovered(t *testing.T) {
 	w := newWorld(t)
 	w.use(oneConfigMap)
@@ -78,7 +78,7 @@ func TestAnAbandonedInstallationIsRecovered(t *testing.T) {
 	}
 }
 
-// Whatever was abandoned, the wanted revision is deployed, and objects of the abandoned one do not stay behind.
+// After any abandoned operation, the wanted revision gets deployed, and no objects of the abandoned one stay behind.
 func TestAbandonedOperationsAreRecovered(t *testing.T) {
 	for _, c := range []struct {
 		status common.Status
@@ -113,14 +113,14 @@ func TestAbandonedOperationsAreRecovered(t *testing.T) {
 	}
 }
 
-// The objects of all revisions go, also those of one that did not come to its end.
+// The objects of all revisions are deleted, including those of an unfinished one.
 func TestDeletionInTheMiddleOfAnUpgrade(t *testing.T) {
 	w := newWorld(t)
 	w.use(twoConfigMaps)
 	w.succeed("")
 	w.use(oneConfigMap + "\n-- templates/four.yaml --\n{apiVersion: v1, kind: ConfigMap, metadata: {name: four}, data: {key: x}}\n")
 	w.succeed("")
-	// The upgrade has not deleted yet what the new revision does not have.
+	// The upgrade has not yet deleted the objects that the new revision lacks.
 	left := w.configMap("one").DeepCopy()
 	left.ResourceVersion, left.UID, left.Name = "", "", "two"
 	if err := w.server.Client().Create(t.Context(), left); err != nil {
@@ -138,7 +138,7 @@ func TestDeletionInTheMiddleOfAnUpgrade(t *testing.T) {
 	}
 }
 
-// Somebody works with Helm's own command. The item waits for the end of it, by its events.
+// Somebody works with Helm's own command. Events of the record end the item's wait for that operation.
 func TestAnOperationOfSomebodyElseIsAwaited(t *testing.T) {
 	w := newWorld(t)
 	w.use(oneConfigMap)
@@ -163,7 +163,7 @@ func TestAnOperationOfSomebodyElseIsAwaited(t *testing.T) {
 	}
 }
 
-// After an installation that has failed, the next one is an installation again, with its hooks.
+// After a failed installation, the next attempt is an installation again, with its hooks.
 func TestAFailedInstallationIsRepeatedAsOne(t *testing.T) {
 	w := newWorld(t)
 	const chart = `
@@ -213,7 +213,7 @@ func TestAReleaseThatSomebodyHasUninstalledIsInstalledAgain(t *testing.T) {
 	}
 }
 
-// insist goes on after errors, each time in a new process whose connection works, until the item is done.
+// insist continues after errors, each time in a new process with a working connection, until the item is done.
 func (w *world) insist() {
 	w.t.Helper()
 	for range 5 {
@@ -231,7 +231,7 @@ func (w *world) insist() {
 	w.t.Fatal("it does not come to an end")
 }
 
-// live walks an item through its life: installed, upgraded with one object less and one more, changed to a template and
+// live walks an item through its life: installed, upgraded with one object removed and one added, changed to a template and
 // deleted.
 func live(t *testing.T, plan faults.Plan) faults.Log {
 	w := newWorldOn(t, testkit.Server(t), plan.String())

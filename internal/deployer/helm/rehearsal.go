@@ -27,12 +27,12 @@ import (
 	"espalier.dev/internal/deployer/objects/inventory"
 )
 
-// isUnknownKind recognises that Helm cannot build an object because its kind is not served.
+// isUnknownKind recognises the error of an object that Helm cannot build because its kind is not served.
 func isUnknownKind(err error) bool {
 	return err != nil && (meta.IsNoMatchError(err) || strings.Contains(err.Error(), "no matches for kind"))
 }
 
-// rehearseRevision is what a revision that Helm has prepared would change.
+// rehearseRevision returns what a revision that Helm has prepared would change.
 func (p *pass) rehearseRevision(
 	ctx context.Context, h *handle, made *release.Release, history []*release.Release,
 ) (*forecast.Forecast, error) {
@@ -54,14 +54,15 @@ func (p *pass) rehearseRevision(
 	result.Changes = append(result.Changes, h.rehearseObjects(ctx, plan{next: made, objects: objects, before: before, force: force})...)
 	gone, err := h.doomed(ctx, replaced(append(history, made)), keysOf(objects))
 	if err != nil {
-		return nil, p.failed(ctx, trouble{reason: ReasonUpgrade, doing: "find out what goes from release " + shown(h.reference)}, err)
+		return nil, p.failed(ctx, attempt{reason: ReasonUpgrade, doing: "find out what is deleted from release " + shown(h.reference)}, err)
 	}
 	result.Changes = append(result.Changes, gone...)
 	result.Notes = hooksOf(made, before == nil)
 	return result, p.addHandedOver(ctx, result, objects)
 }
 
-// currentOf is the revision whose objects Helm compares with those of the next one; nil if the next one is an installation.
+// currentOf returns the revision with which Helm compares the objects of the next one; nil if the next one is an
+// installation.
 func currentOf(history []*release.Release) *release.Release {
 	if len(history) == 0 || !stands(revisionsOf(history)) {
 		return nil
@@ -82,13 +83,13 @@ func revisionsOf(history []*release.Release) []revision {
 	return result
 }
 
-// rehearseBasics is what an installation makes beside the objects of the release: its namespace, and the definitions of kinds. Those that
-// exist are left alone.
+// rehearseBasics forecasts what an installation creates besides the objects of the release: its namespace, and the CRDs. Existing ones
+// are left alone.
 func (p *pass) rehearseBasics(ctx context.Context, h *handle) ([]forecast.Change, error) {
 	var wanted []apply.Object
 	if p.config.CreateNamespace {
 		namespace := namespaceOf(p.config.Namespace)
-		namespace.SetLabels(map[string]string{"name": p.config.Namespace}) // as Helm does
+		namespace.SetLabels(map[string]string{"name": p.config.Namespace}) // like Helm
 		wanted = append(wanted, apply.Object{Manifest: namespace})
 	}
 	loaded, err := p.chart.Load()
@@ -122,18 +123,18 @@ func (p *pass) rehearseBasics(ctx context.Context, h *handle) ([]forecast.Change
 
 // plan is what Helm would write.
 type plan struct {
-	// next is the revision that the objects are of, and before the one that it replaces; nil if there is none.
+	// next is the revision of the objects, and before the one that it replaces; nil if there is none.
 	next, before *release.Release
 	objects      []apply.Object
 	force        bool
 }
 
-// rehearseObjects lets Helm write objects one by one, as it would in an upgrade or installation, to a cluster that stores nothing.
+// rehearseObjects makes Helm write objects one by one, as in an upgrade or installation, to a cluster that stores nothing.
 func (h *handle) rehearseObjects(ctx context.Context, p plan) []forecast.Change {
 	before := map[inventory.Key]apply.Object{}
 	if p.before != nil {
 		known, err := objectsOf(p.before, h.cluster.Mapper(), h.reference.Namespace)
-		if err == nil { // Otherwise the objects are compared with themselves, as Helm does with what is new to it.
+		if err == nil { // Otherwise the objects are compared with themselves, as Helm does with objects that are new to it.
 			for _, o := range known {
 				before[o.Key()] = o
 			}
@@ -172,7 +173,7 @@ func (h *handle) rehearseObject(ctx context.Context, p plan, original, next appl
 	return change
 }
 
-// write has Helm write one object, and returns the answer.
+// write makes Helm write one object, and returns the answer.
 func (h *handle) write(p plan, original, next apply.Object) (*unstructured.Unstructured, error) {
 	before, err := h.build(original)
 	if err != nil {
@@ -194,7 +195,7 @@ func (h *handle) write(p plan, original, next apply.Object) (*unstructured.Unstr
 	return unstructuredOf(targets[0])
 }
 
-// build makes of an object what Helm works with.
+// build converts an object to the form that Helm works with.
 func (h *handle) build(o apply.Object) (kube.ResourceList, error) {
 	text, err := json.Marshal(o.Manifest.Object)
 	if err != nil {
@@ -215,7 +216,8 @@ func unstructuredOf(info *resource.Info) (*unstructured.Unstructured, error) {
 	return &unstructured.Unstructured{Object: fields}, err
 }
 
-// doomed are the objects of revisions that a job deletes: those that belong to the release, are not needed, and are not to be kept.
+// doomed returns the objects of revisions that a job deletes: those that belong to the release, are not needed, and are not to be
+// kept.
 func (h *handle) doomed(ctx context.Context, history []*release.Release, needed map[inventory.Key]bool) ([]forecast.Change, error) {
 	var changes []forecast.Change
 	seen := map[inventory.Key]bool{}
@@ -237,7 +239,7 @@ func (h *handle) doomed(ctx context.Context, history []*release.Release, needed 
 	return changes, nil
 }
 
-// foreseeDeletion asks for a deletion, by the rules of delete.
+// foreseeDeletion rehearses a deletion, by the rules of delete.
 func (h *handle) foreseeDeletion(ctx context.Context, o apply.Object) (forecast.Change, bool) {
 	change := forecast.Change{Subject: cluster.SubjectOf(h.cluster, o.Manifest)}
 	live, err := change.Subject.Read(ctx)
@@ -258,7 +260,7 @@ func (h *handle) foreseeDeletion(ctx context.Context, o apply.Object) (forecast.
 	return change, true
 }
 
-// hooksOf says which hooks of a revision run.
+// hooksOf returns which hooks of a revision run.
 func hooksOf(r *release.Release, installs bool) []string {
 	wanted := []release.HookEvent{release.HookPreUpgrade, release.HookPostUpgrade}
 	if installs {
@@ -275,5 +277,5 @@ func hooksOf(r *release.Release, installs bool) []string {
 	if len(names) == 0 {
 		return nil
 	}
-	return []string{"hooks of the chart run, and what they make is not shown: " + strings.Join(names, ", ")}
+	return []string{"hooks of the chart run, and their effects are not shown: " + strings.Join(names, ", ")}
 }

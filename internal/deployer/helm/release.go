@@ -24,13 +24,13 @@ import (
 )
 
 const (
-	// maxHistory is how many revisions of a release are kept.
+	// maxHistory is the number of revisions kept of a release.
 	maxHistory = 10
-	// longest is how long an operation may take if the item has no limit.
+	// longest is the timeout of an operation if the item has none.
 	longest = time.Hour
 )
 
-// handle works with one release in one cluster, for the time of one call.
+// handle works with one release in one cluster, during one call.
 type handle struct {
 	ctx       context.Context
 	cluster   *deployer.Cluster
@@ -40,14 +40,15 @@ type handle struct {
 	kube      *kube.Client
 	log       *logbook
 	close     context.CancelFunc
-	// rehearsal has Helm prepare its operations and carry out none. Objects that were to be handed over to Helm before count as its own.
+	// rehearsal makes Helm prepare its operations without carrying them out. With adopts, objects that adopt would hand over to Helm
+	// count as Helm's.
 	rehearsal, adopts bool
 }
 
-// open returns a handle, which has to be closed. It sends nothing.
+// open returns a handle, which must be closed. It sends no request.
 //
-// Helm's operations do not get the context of the call: when it ends, they would return and go on in the background. They
-// end because their requests do, and have some time more to write down that they have failed.
+// Helm's operations do not get the context of the call: when it ends, they would return and continue in the background. They
+// end because their requests do, and have some extra time to record that they have failed.
 func open(ctx context.Context, cluster *deployer.Cluster, reference helmv1alpha1.ReleaseReference, owner inventory.Owner) (*handle, error) {
 	lasting, cancel := withGrace(ctx)
 	records, err := corev1client.NewForConfig(boundTo(lasting, cluster.Config()))
@@ -79,7 +80,7 @@ type wish struct {
 	chart  *charts.Package
 }
 
-// timeout is how long Helm may wait for one thing. One that is to be undone in case of a failure needs time for that, too.
+// timeout is how long Helm may wait for one operation. An operation that is undone on failure needs time for that, too.
 func (h *handle) timeout(undo bool) time.Duration {
 	left := longest
 	if deadline, limited := h.ctx.Deadline(); limited {
@@ -102,7 +103,7 @@ func (h *handle) waitOptions() []kube.WaitOption {
 	return []kube.WaitOption{kube.WithWaitContext(h.ctx)}
 }
 
-// install makes the first revision, or the next one of a name whose revisions count for nothing.
+// install creates the first revision, or the next one of a name whose existing revisions do not count.
 func (h *handle) install(w wish, next int) (*release.Release, error) {
 	chart, err := w.chart.Load()
 	if err != nil {
@@ -121,12 +122,13 @@ func (h *handle) install(w wish, next int) (*release.Release, error) {
 	if h.rehearsal {
 		run.DryRunStrategy, run.TakeOwnership = action.DryRunServer, options.TakeOwnership || h.adopts
 	}
-	run.SkipSchemaValidation = true     // render has done it
-	run.DisableOpenAPIValidation = true // it only asks, by megabytes, whether the API server does it
+	run.SkipSchemaValidation = true     // checked by render
+	run.DisableOpenAPIValidation = true // it would only download megabytes to find out whether the API server validates fields
 	run.WaitStrategy, run.WaitOptions = waitFor(options.Wait), h.waitOptions()
 	run.Timeout = h.timeout(options.Atomic)
 	if options.Atomic {
-		// Helm counts from when it begins to wait. The time for the way back must not depend on when that is.
+		// Helm's timeout starts when Helm starts to wait. The time left to undo the operation must not depend on when that
+		// is.
 		limited, cancel := context.WithTimeout(h.ctx, run.Timeout)
 		defer cancel()
 		run.WaitOptions = append(run.WaitOptions, kube.WithWaitMethodContext(limited))
@@ -135,8 +137,8 @@ func (h *handle) install(w wish, next int) (*release.Release, error) {
 	return asRelease(made), err
 }
 
-// upgrade makes the next revision. The values are those of the item and no others: Helm would take those of the revision
-// before if the item has none.
+// upgrade creates the next revision. It uses the item's values only: Helm would reuse those of the previous revision if the
+// item has none.
 func (h *handle) upgrade(w wish, next int) (*release.Release, error) {
 	chart, err := w.chart.Load()
 	if err != nil {
@@ -157,8 +159,8 @@ func (h *handle) upgrade(w wish, next int) (*release.Release, error) {
 	if h.rehearsal {
 		run.DryRunStrategy, run.TakeOwnership = action.DryRunServer, options.TakeOwnership || h.adopts
 	}
-	run.SkipSchemaValidation = true     // render has done it
-	run.DisableOpenAPIValidation = true // it only asks, by megabytes, whether the API server does it
+	run.SkipSchemaValidation = true     // checked by render
+	run.DisableOpenAPIValidation = true // it would only download megabytes to find out whether the API server validates fields
 	run.WaitStrategy, run.WaitOptions = waitFor(options.Wait), h.waitOptions()
 	run.Timeout = h.timeout(options.Atomic)
 	made, err := run.RunWithContext(context.WithoutCancel(h.ctx), h.reference.Name, chart, copyOf(w.config.values))

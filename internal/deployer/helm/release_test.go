@@ -86,7 +86,7 @@ func TestAnUnchangedItemMakesNoRevision(t *testing.T) {
 	}
 }
 
-// Whoever empties the values wants the chart's own, not those of the last time.
+// Emptying the values means the chart's defaults, not the previous values.
 func TestEmptyValuesAreThoseOfTheChart(t *testing.T) {
 	w := newWorld(t)
 	w.use(oneConfigMap)
@@ -155,7 +155,7 @@ func TestAMissingNamespaceIsNamed(t *testing.T) {
 	assertFailure(t, err, failed{reason: "installRelease", contains: []string{"nowhere-" + w.namespace, "not found"}})
 }
 
-// A release that has got another name is another one. The old one goes when the new one is there.
+// A release with a new name is another release. The old one is removed once the new one is deployed.
 func TestARenamedReleaseReplacesTheOldOne(t *testing.T) {
 	w := newWorld(t)
 	w.use(`
@@ -179,7 +179,7 @@ func TestARenamedReleaseReplacesTheOldOne(t *testing.T) {
 	}
 }
 
-// Two items with the same release: who came last has it, and the deletion of the other one does no harm.
+// Two items with the same release: the last one to deploy has it, and the deletion of the other one does no harm.
 func TestAReleaseOfAnotherItemIsTakenOverAndSaidSo(t *testing.T) {
 	w := newWorld(t)
 	w.use(oneConfigMap)
@@ -256,8 +256,8 @@ func TestAnItemThatNeverTouchedItsTargetUninstallsNothing(t *testing.T) {
 	}
 }
 
-// Helm would fetch the descriptions of all kinds, which have megabytes, for each release, and do nothing with them where the API
-// server checks fields itself.
+// Helm would fetch the descriptions of all kinds, which take megabytes, for each release, without using them where the API
+// server validates fields itself.
 func TestNoDescriptionsOfKindsAreFetched(t *testing.T) {
 	w := newWorld(t)
 	w.use(oneConfigMap)

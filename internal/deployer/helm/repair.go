@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// repair puts right what somebody else has changed, and tells what differed.
+// repair corrects what other clients have changed, and reports what differed.
 func (p *pass) repair(ctx context.Context) (deployer.Progress, error) {
 	if p.config.asRelease() {
 		return p.repairRelease(ctx)
@@ -20,7 +20,7 @@ func (p *pass) repair(ctx context.Context) (deployer.Progress, error) {
 	return p.repairObjects(ctx)
 }
 
-// repairRelease brings the release back to what the item asks for, and its objects to what the release says.
+// repairRelease restores the release to what the item asks for, and its objects to what the release says.
 func (p *pass) repairRelease(ctx context.Context) (progress deployer.Progress, err error) {
 	err = p.withRelease(ctx, p.config.reference(), func(h *handle) error {
 		history, d, err := p.look(ctx, h)
@@ -36,14 +36,14 @@ func (p *pass) repairRelease(ctx context.Context) (progress deployer.Progress, e
 		case d.course == leave:
 			progress.Done = true
 			progress.Repaired, err = h.restore(history[len(history)-1], apply.Memory{})
-			return p.failed(ctx, trouble{reason: ReasonUpgrade, doing: "restore the objects of release " + shown(h.reference)}, err)
+			return p.failed(ctx, attempt{reason: ReasonUpgrade, doing: "restore the objects of release " + shown(h.reference)}, err)
 		}
 		made, err := p.operate(ctx, h, d, history)
 		if err != nil {
 			return err
 		}
 		progress.Done = true
-		progress.Repaired = fmt.Sprintf("brought release %s back, as revision %d", shown(h.reference), made.Version)
+		progress.Repaired = fmt.Sprintf("restored release %s as revision %d", shown(h.reference), made.Version)
 		p.session.Memory.current = made
 		return p.takeNote(h)
 	})

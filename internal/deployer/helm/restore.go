@@ -21,8 +21,8 @@ import (
 	"espalier.dev/internal/deployer/objects/readiness"
 )
 
-// restore puts right what differs from a revision that is deployed, without making another one: objects that somebody has
-// deleted or changed. It takes note of which objects are ready, and returns what it has changed.
+// restore corrects differences from a deployed revision without creating another one: objects that another client has deleted or
+// changed. It records which objects are ready, and returns what it has changed.
 func (h *handle) restore(r *release.Release, memory apply.Memory) (string, error) {
 	objects, err := objectsOf(r, h.cluster.Mapper(), h.reference.Namespace)
 	if err != nil {
@@ -52,9 +52,9 @@ func (h *handle) restore(r *release.Release, memory apply.Memory) (string, error
 	return changed, err
 }
 
-// unseen is an object that was written and not looked at since.
+// unseen returns the entry of an object that has been written and not read since.
 func unseen(target cluster.Cluster, o apply.Object) apply.Applied {
-	return apply.Applied{Subject: cluster.SubjectOf(target, o.Manifest), Missing: "it was not looked at yet"}
+	return apply.Applied{Subject: cluster.SubjectOf(target, o.Manifest), Missing: "not checked yet"}
 }
 
 func (h *handle) compare(ctx context.Context, o apply.Object) (apply.Verdict, apply.Applied, error) {
@@ -74,7 +74,7 @@ func (h *handle) compare(ctx context.Context, o apply.Object) (apply.Verdict, ap
 	return apply.Unchanged, seen, nil
 }
 
-// rewrite lets Helm write objects as it would in an upgrade to the same revision.
+// rewrite makes Helm write objects as in an upgrade to the same revision.
 func (h *handle) rewrite(r *release.Release, objects []apply.Object) (string, error) {
 	var stream bytes.Buffer
 	for _, o := range objects {
@@ -105,7 +105,7 @@ func (h *handle) rewrite(r *release.Release, objects []apply.Object) (string, er
 	return describe(result), nil
 }
 
-// mark puts on an object what Helm puts on those of a release.
+// mark puts Helm's marks of the release on an object.
 func (h *handle) mark(info *resource.Info, err error) error {
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func with(entries, more map[string]string) map[string]string {
 	return entries
 }
 
-// maxNamed is how many objects are named.
+// maxNamed is the maximum number of objects named in a message.
 const maxNamed = 5
 
 func describe(result *kube.Result) string {
@@ -142,7 +142,7 @@ func describe(result *kube.Result) string {
 		parts = append(parts, "created "+infoName(info))
 	}
 	for _, info := range result.Updated {
-		parts = append(parts, "changed back "+infoName(info))
+		parts = append(parts, "corrected "+infoName(info))
 	}
 	slices.Sort(parts)
 	if more := len(parts) - maxNamed; more > 0 {

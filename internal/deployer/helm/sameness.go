@@ -21,9 +21,9 @@ import (
 	"espalier.dev/internal/deployer/objects/documents"
 )
 
-// same reports whether a revision has the wanted chart and values. What this deployer has made carries the digest of its
-// chart. Of others the chart in the record is compared; the charts within it are not in the record, so if there are any, what
-// the chart renders to is compared as well.
+// same reports whether a revision has the wanted chart and values. Revisions of this deployer carry the digest of their
+// chart. Of other revisions, the chart in the record is compared. Charts within the chart are not in the record: if there are
+// any, the rendered result is compared as well.
 func (h *handle) same(ctx context.Context, r *release.Release, w wish) (bool, error) {
 	if !sameJSON(orEmpty(r.Config), orEmpty(w.config.values)) {
 		return false, nil
@@ -35,7 +35,7 @@ func (h *handle) same(ctx context.Context, r *release.Release, w wish) (bool, er
 	if err != nil {
 		return false, err
 	}
-	// The record has the chart as Helm has changed it.
+	// The record has the chart as modified by Helm.
 	if err := chartutil.ProcessDependencies(wanted, copyOf(w.config.values)); err != nil {
 		return false, nil
 	}
@@ -48,7 +48,7 @@ func (h *handle) same(ctx context.Context, r *release.Release, w wish) (bool, er
 	return h.rendersTo(ctx, r, w)
 }
 
-// rendersTo reports whether the wanted chart renders to what a revision has.
+// rendersTo reports whether the wanted chart renders to the content of a revision.
 func (h *handle) rendersTo(ctx context.Context, r *release.Release, w wish) (bool, error) {
 	way := connect(ctx, h.cluster, h.reference.Namespace)
 	capabilities, err := way.capabilities()
@@ -62,7 +62,7 @@ func (h *handle) rendersTo(ctx context.Context, r *release.Release, w wish) (boo
 		},
 	})
 	if err != nil {
-		return false, nil // The operation finds the same and tells of it.
+		return false, nil // The operation finds the same error and reports it.
 	}
 	var texts []string
 	for _, template := range rendered.Templates {
@@ -95,7 +95,7 @@ func objectsByName(texts []string) (map[string]*unstructured.Unstructured, bool)
 	return result, true
 }
 
-// sameChart compares what the record of a release has of a chart. Times do not count.
+// sameChart compares the chart in the record of a release with the wanted one. Times do not count.
 func sameChart(stored, wanted *chart.Chart) bool {
 	return stored != nil && stored.Metadata != nil &&
 		sameJSON(stored.Metadata, wanted.Metadata) &&
@@ -115,7 +115,7 @@ func contents(files []*common.File) map[string]string {
 	return result
 }
 
-// sameJSON compares values as they look in JSON.
+// sameJSON compares values by their JSON form.
 func sameJSON(a, b any) bool {
 	first, err := throughJSON(a)
 	if err != nil {
@@ -140,5 +140,5 @@ func orEmpty(values map[string]any) map[string]any {
 	return values
 }
 
-// copyOf protects values from Helm, which changes them.
+// copyOf protects values from Helm, which modifies them.
 func copyOf(values map[string]any) map[string]any { return runtime.DeepCopyJSON(orEmpty(values)) }

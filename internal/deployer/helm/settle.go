@@ -23,7 +23,7 @@ import (
 	"espalier.dev/internal/deployer/objects/prune"
 )
 
-// WaitingForHelm says that somebody else is working on the release.
+// WaitingForHelm means that another client is working on the release.
 const WaitingForHelm = "WaitingForHelm"
 
 func (p *pass) deployRelease(ctx context.Context) (*cluster.Wait, error) {
@@ -31,7 +31,7 @@ func (p *pass) deployRelease(ctx context.Context) (*cluster.Wait, error) {
 		p.settle, p.sweepReplaced, p.pruneHandedOver, p.removeFormer, p.awaitReadiness, p.awaitChecks, p.runTests, p.readExports)
 }
 
-// settle brings the release to the wanted revision. It happens once in a job, unless objects disappear.
+// settle brings the release to the wanted revision. It happens once per job, unless objects disappear.
 func (p *pass) settle(ctx context.Context) (wait *cluster.Wait, err error) {
 	if p.session.Memory.current != nil {
 		p.show(p.session.Memory.current)
@@ -58,7 +58,7 @@ func (p *pass) bringAbout(ctx context.Context, h *handle) (*cluster.Wait, error)
 		memory.current = history[len(history)-1]
 		if _, err := h.restore(memory.current, memory.applied); err != nil {
 			memory.current = nil
-			return nil, p.failed(ctx, trouble{reason: ReasonUpgrade, doing: "restore the objects of release " + shown(h.reference)}, err)
+			return nil, p.failed(ctx, attempt{reason: ReasonUpgrade, doing: "restore the objects of release " + shown(h.reference)}, err)
 		}
 	default:
 		made, err := p.operate(ctx, h, d, history)
@@ -73,9 +73,9 @@ func (p *pass) bringAbout(ctx context.Context, h *handle) (*cluster.Wait, error)
 	return nil, p.takeNote(h)
 }
 
-// look reads the history of the release and decides. A release that this item has lost is not fought for.
+// look reads the history of the release and decides. A release that this item has lost is an error.
 func (p *pass) look(ctx context.Context, h *handle) ([]*release.Release, resolution, error) {
-	doing := trouble{reason: ReasonInstall, doing: "read the records of release " + shown(h.reference)}
+	doing := attempt{reason: ReasonInstall, doing: "read the records of release " + shown(h.reference)}
 	history, err := h.history()
 	if err != nil {
 		return nil, resolution{}, p.failed(ctx, doing, err)
@@ -92,12 +92,12 @@ func (p *pass) look(ctx context.Context, h *handle) ([]*release.Release, resolut
 
 func (p *pass) wish() wish { return wish{config: p.config, chart: p.chart} }
 
-// operate lets Helm install or upgrade.
+// operate makes Helm install or upgrade.
 func (p *pass) operate(ctx context.Context, h *handle, d resolution, history []*release.Release) (*release.Release, error) {
-	doing := trouble{reason: ReasonInstall, doing: "install release " + shown(h.reference)}
+	doing := attempt{reason: ReasonInstall, doing: "install release " + shown(h.reference)}
 	run, skip := h.install, p.config.install.SkipSchemaValidation
 	if d.course == upgrade {
-		doing = trouble{reason: ReasonUpgrade, doing: "upgrade release " + shown(h.reference)}
+		doing = attempt{reason: ReasonUpgrade, doing: "upgrade release " + shown(h.reference)}
 		run, skip = h.upgrade, p.config.upgrade.SkipSchemaValidation
 	}
 	if err := p.checkValues(ctx, skip); err != nil {
@@ -128,7 +128,7 @@ func (p *pass) operate(ctx context.Context, h *handle, d resolution, history []*
 	return made, nil
 }
 
-// checkValues compares the values with the schemas of the chart, and the chart with the version of the target, before
+// checkValues validates the values with the schemas of the chart, and the chart with the version of the target, before
 // anything is touched.
 func (p *pass) checkValues(ctx context.Context, skipSchema bool) error {
 	capabilities, err := connect(ctx, p.cluster, p.config.Namespace).capabilities()
@@ -142,7 +142,7 @@ func (p *pass) checkValues(ctx context.Context, skipSchema bool) error {
 	return err
 }
 
-// awaitOther waits for the end of somebody else's operation, by events of its record.
+// awaitOther waits for the end of another client's operation, by events of its record.
 func (p *pass) awaitOther(h *handle, history []*release.Release, d resolution) *cluster.Wait {
 	last := history[len(history)-1]
 	record := cluster.Subject{
@@ -157,13 +157,13 @@ func (p *pass) awaitOther(h *handle, history []*release.Release, d resolution) *
 	return &cluster.Wait{
 		On: []cluster.Subject{record},
 		Reason: decision.Reason{Code: WaitingForHelm, Message: fmt.Sprintf(
-			"somebody else works on release %s: its revision %d is %s; it counts as abandoned at %s",
+			"another client is working on release %s: its revision %d is %s; it counts as abandoned at %s",
 			shown(h.reference), last.Version, last.Info.Status, d.until.UTC().Format(time.RFC3339),
 		)},
 	}
 }
 
-// takeNote remembers the objects of the current revision. Those that were just written have to be looked at.
+// takeNote records the objects of the current revision. Their readiness is not known yet.
 func (p *pass) takeNote(h *handle) error {
 	memory := p.session.Memory
 	objects, err := objectsOf(memory.current, p.cluster.Mapper(), h.reference.Namespace)
@@ -187,8 +187,8 @@ func (p *pass) show(current *release.Release) {
 	p.state.workloads = workloadsOf(p.session.Memory.objects)
 }
 
-// sweepReplaced removes objects of earlier revisions that Helm has overlooked: those of revisions that have failed or were
-// abandoned, and those that it could not read.
+// sweepReplaced removes objects of earlier revisions that Helm leaves behind: those of failed or abandoned revisions, and
+// those that it could not read.
 func (p *pass) sweepReplaced(ctx context.Context) (*cluster.Wait, error) {
 	memory := p.session.Memory
 	if len(memory.replaced) == 0 {
@@ -196,14 +196,14 @@ func (p *pass) sweepReplaced(ctx context.Context) (*cluster.Wait, error) {
 	}
 	err := p.withRelease(ctx, p.config.reference(), func(h *handle) error { return h.sweep(memory.replaced, keysOf(memory.objects)) })
 	if err != nil {
-		return nil, p.failed(ctx, trouble{reason: ReasonUpgrade, doing: "remove objects of earlier revisions of release " + shown(p.config.reference())}, err)
+		return nil, p.failed(ctx, attempt{reason: ReasonUpgrade, doing: "remove objects of earlier revisions of release " + shown(p.config.reference())}, err)
 	}
 	memory.replaced = nil
 	return nil, nil
 }
 
-// pruneHandedOver removes what the deployer has applied itself, before the item had a release, and the release does not
-// have. The rest belongs to Helm from now on; definitions of kinds are nobody's, as Helm does not delete them. Groups are
+// pruneHandedOver removes the objects that the deployer applied itself, before the item had a release, and that the release
+// lacks. The other objects belong to Helm from now on; CRDs do not, because Helm does not delete them. Groups are
 // for templates and have no effect here: one that takes everything of a kind would take what Helm has just installed.
 func (p *pass) pruneHandedOver(ctx context.Context) (*cluster.Wait, error) {
 	if p.state.objects.Len() == 0 {
@@ -223,7 +223,7 @@ func (p *pass) pruneHandedOver(ctx context.Context) (*cluster.Wait, error) {
 	return nil, nil
 }
 
-// staying are the objects of a release, and the definitions of kinds in the chart.
+// staying returns the objects of a release, and the CRDs in the chart.
 func (p *pass) staying(objects []apply.Object) (map[inventory.Key]bool, error) {
 	stay := keysOf(objects)
 	loaded, err := p.chart.Load()
@@ -250,12 +250,12 @@ func (p *pass) handedOver(stay map[inventory.Key]bool) prune.Run {
 	}
 }
 
-// removeFormer uninstalls the releases that the item had under other names.
+// removeFormer uninstalls the item's releases under other names.
 func (p *pass) removeFormer(ctx context.Context) (*cluster.Wait, error) {
 	return nil, p.removeReleases(ctx, p.state.former, p.config.uninstall)
 }
 
-// awaitReadiness waits for the objects. Those of a release that have disappeared are restored.
+// awaitReadiness waits for the objects. Objects of a release that have disappeared are restored.
 func (p *pass) awaitReadiness(ctx context.Context) (*cluster.Wait, error) {
 	memory := p.session.Memory
 	if p.config.ReadinessChecks.DisableDefault {

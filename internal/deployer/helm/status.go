@@ -17,20 +17,19 @@ import (
 
 const kindStatus = "ProviderStatus"
 
-// state is what the provider status remembers.
+// state is the content of the provider status.
 type state struct {
-	// asRelease is the mode in which it was written; nil if an earlier controller has written it.
+	// asRelease is the mode in which the status was written; nil if an earlier controller wrote it.
 	asRelease *bool
-	// objects are those that the deployer has applied itself.
+	// objects are the objects that the deployer applied itself.
 	objects inventory.Inventory
-	// workloads are objects of the release. They are shown and mean nothing.
+	// workloads are objects of the release. They are only shown.
 	workloads []deployer.ManagedResource
 	release   *helmv1alpha1.ReleaseStatus
 	former    []helmv1alpha1.ReleaseReference
 }
 
-// readState reads the provider status of an item. One that cannot be read is an error, for without it nobody knows what to
-// delete.
+// readState reads the provider status of an item. An unreadable status is an error: without it, it is unknown what to delete.
 func readState(item *lsv1alpha1.DeployItem) (*state, error) {
 	raw := item.Status.ProviderStatus
 	if raw == nil || len(raw.Raw) == 0 {
@@ -53,7 +52,7 @@ func readState(item *lsv1alpha1.DeployItem) (*state, error) {
 	}, nil
 }
 
-// object is how the state is stored.
+// object returns the state in the form in which it is stored.
 func (s *state) object() *helmv1alpha1.ProviderStatus {
 	status := &helmv1alpha1.ProviderStatus{
 		HelmDeployment:   s.asRelease,
@@ -65,7 +64,8 @@ func (s *state) object() *helmv1alpha1.ProviderStatus {
 	return status
 }
 
-// intendRelease takes note of the release that is about to be made. Another one that was there before is to be removed.
+// intendRelease records the release about to be created. A previous release under another name becomes a former one, to be
+// removed.
 func (s *state) intendRelease(wanted helmv1alpha1.ReleaseReference) {
 	yes := true
 	s.asRelease = &yes
@@ -79,7 +79,7 @@ func (s *state) intendRelease(wanted helmv1alpha1.ReleaseReference) {
 	}
 }
 
-// intendTemplate takes note that there is to be no release any more.
+// intendTemplate records that the item must no longer have a release.
 func (s *state) intendTemplate() {
 	no := false
 	s.asRelease = &no
@@ -89,12 +89,12 @@ func (s *state) intendTemplate() {
 	s.release, s.workloads = nil, nil
 }
 
-// dropFormer takes note that a release is gone.
+// dropFormer records that a release is gone.
 func (s *state) dropFormer(gone helmv1alpha1.ReleaseReference) {
 	s.former = slices.DeleteFunc(slices.Clone(s.former), func(r helmv1alpha1.ReleaseReference) bool { return r == gone })
 }
 
-// toUninstall are the releases that a deletion has to remove. The status of an earlier controller does not name its
+// toUninstall returns the releases that a deletion must remove. The status of an earlier controller does not name its
 // release: then the configuration does, unless the status lists objects that were applied without one.
 func (s *state) toUninstall(last farewell) []helmv1alpha1.ReleaseReference {
 	result := slices.Clone(s.former)
@@ -107,8 +107,8 @@ func (s *state) toUninstall(last farewell) []helmv1alpha1.ReleaseReference {
 	return result
 }
 
-// deletionGroups are those that a deletion follows. Helm knows nothing of them: for a release they have no effect, for a
-// group with deleteAllResources would delete what others have in the cluster.
+// deletionGroups returns the groups that a deletion follows. For a release they have no effect: Helm does not know them, and
+// a group with deleteAllResources would delete objects of others in the cluster.
 func (s *state) deletionGroups(last farewell) []deployer.DeletionGroup {
 	asRelease := last.asRelease
 	if s.asRelease != nil {

@@ -23,8 +23,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// byHelm installs or upgrades the world's chart as somebody who calls Helm's library without us: an earlier controller, or
-// Helm's own command.
+// byHelm installs or upgrades the world's chart with Helm's library alone, like an earlier controller or Helm's own command.
 func (w *world) byHelm(values map[string]any) {
 	w.t.Helper()
 	getter := genericclioptions.NewConfigFlags(false)
@@ -59,7 +58,7 @@ func (w *world) byHelm(values map[string]any) {
 	}
 }
 
-// The status of an earlier controller: nothing but the workloads, without policies.
+// The status of an earlier controller: only the workloads, without policies.
 const earlierStatus = "{apiVersion: helm.deployer.landscaper.gardener.cloud/v1alpha1, kind: ProviderStatus}"
 
 const withSubchart = oneConfigMap + `
@@ -115,7 +114,7 @@ func TestAReleaseOfAnEarlierControllerIsContinued(t *testing.T) {
 	}
 }
 
-// Helm takes labels over to the next revision. What somebody else has made is looked at nevertheless.
+// Helm copies labels to the next revision. A revision created by somebody else is compared nevertheless.
 func TestARevisionOfSomebodyElseIsNoticed(t *testing.T) {
 	w := newWorld(t)
 	w.use(oneConfigMap)
@@ -168,7 +167,7 @@ func TestDeletionOfWhatAnEarlierControllerDeployed(t *testing.T) {
 	})
 }
 
-// A template that becomes a release in the configuration, and is deleted before a job has seen that, uninstalls nothing.
+// If the configuration changes from template to release, and the item is deleted before a job runs, nothing is uninstalled.
 func TestDeletionFollowsTheStatusAndNotTheConfiguration(t *testing.T) {
 	w := newWorld(t)
 	w.use(oneConfigMap)
@@ -182,7 +181,7 @@ func TestDeletionFollowsTheStatusAndNotTheConfiguration(t *testing.T) {
 	}
 }
 
-// Groups are for templates. Those of a release must not touch what others have, whoever has installed it.
+// Groups are for templates. For a release, they must not touch objects of others, whoever installed the release.
 func TestDeletionGroupsOfAReleaseHaveNoEffect(t *testing.T) {
 	const everything = "{deletionGroups: [{customResourceGroup: {deleteAllResources: true, resources: [" +
 		"{apiVersion: v1, kind: ConfigMap, namespaces: [NAMESPACE]}]}}]}"
@@ -264,7 +263,7 @@ func TestDriftIsRepaired(t *testing.T) {
 			if err := w.server.Client().Delete(t.Context(), w.configMap("two")); err != nil {
 				t.Fatal(err)
 			}
-			want := "changed back ConfigMap " + w.namespace + "/one, created ConfigMap " + w.namespace + "/two"
+			want := "corrected ConfigMap " + w.namespace + "/one, created ConfigMap " + w.namespace + "/two"
 			if diff := cmp.Diff(want, repair()); diff != "" {
 				t.Error(diff)
 			}
@@ -296,7 +295,7 @@ clusters: [{name: it, cluster: {server: "https://127.0.0.1:1"}}], users: [{name:
 				t.Fatal(err)
 			}
 			work.Cluster = cluster
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 			defer cancel()
 			_, err = w.deployer.Intend(ctx, work)
 			if err == nil {

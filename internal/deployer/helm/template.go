@@ -22,8 +22,8 @@ import (
 	"espalier.dev/internal/deployer/objects/prune"
 )
 
-// render renders the chart once for each job: templates may contain chance. What a template looks up it finds in the
-// target, whose version and kinds it sees.
+// render renders the chart once per job: templates may be random. Templates see the version and the kinds of the target, and
+// lookup reads from it.
 func (p *pass) render(ctx context.Context) error {
 	memory := p.session.Memory
 	if memory.rendered {
@@ -38,12 +38,12 @@ func (p *pass) render(ctx context.Context) error {
 	return nil
 }
 
-// renderObjects returns the objects that the chart renders to, and what its templates see.
+// renderObjects returns the objects that the chart renders, and the data that its templates see.
 func (p *pass) renderObjects(ctx context.Context) ([]apply.Object, map[string]any, error) {
 	way := connect(ctx, p.cluster, p.config.Namespace)
 	capabilities, err := way.capabilities()
 	if err != nil {
-		return nil, nil, p.failed(ctx, trouble{reason: ReasonRender, doing: "ask the target for its version and kinds"}, err)
+		return nil, nil, p.failed(ctx, attempt{reason: ReasonRender, doing: "get the version and kinds of the target"}, err)
 	}
 	result, err := render.Render(ctx, render.Input{
 		Package: p.chart, Values: p.config.values, Capabilities: capabilities, Target: way.config,
@@ -60,8 +60,8 @@ func (p *pass) renderObjects(ctx context.Context) ([]apply.Object, map[string]an
 	return objects, result.Values, nil
 }
 
-// label puts the label of this deployer on objects, beside the one that everything has that a deployer applies. People select by
-// it, and objects of an earlier controller have it.
+// label puts the label of this deployer on objects, in addition to the one that all deployers set. People select by it, and
+// objects of an earlier controller have it.
 func label(objects []apply.Object, owner inventory.Owner) {
 	for _, o := range objects {
 		labels := o.Manifest.GetLabels()
@@ -73,17 +73,17 @@ func label(objects []apply.Object, owner inventory.Owner) {
 	}
 }
 
-// unrendered is the error of a chart that cannot be rendered. Only what depends on the target may be different later.
+// unrendered returns the error of a chart that cannot be rendered. Only what depends on the target may change later.
 func (p *pass) unrendered(ctx context.Context, err error) error {
-	failed := p.failed(ctx, trouble{reason: ReasonRender, doing: "render chart " + p.chart.Metadata.Name}, err)
+	failed := p.failed(ctx, attempt{reason: ReasonRender, doing: "render chart " + p.chart.Metadata.Name}, err)
 	if p.chart.Looks() || ctx.Err() != nil {
 		return failed
 	}
 	return asTerminal(failed)
 }
 
-// Objects makes objects to apply of what a chart renders to: everything is managed, except what the chart wants to be kept,
-// and the namespace if the configuration asks for one.
+// Objects converts a rendered chart to objects to apply: everything is managed, except what the chart wants to keep, and the
+// namespace if the configuration asks for one.
 func Objects(result *render.Result, config helmv1alpha1.ProviderConfiguration) ([]apply.Object, error) {
 	found, err := result.Objects()
 	if err != nil {
@@ -111,7 +111,7 @@ func namespaceOf(name string) *unstructured.Unstructured {
 	}}
 }
 
-// check reports what is wrong with objects before one of them is sent.
+// check reports problems of objects before any of them is sent.
 func check(objects []apply.Object) error {
 	if len(objects) > apply.MaxObjects {
 		return fmt.Errorf("the chart has %d objects, at most %d are allowed: use several deploy items", len(objects), apply.MaxObjects)
@@ -123,10 +123,10 @@ func check(objects []apply.Object) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the chart renders to objects that cannot be applied: %s", strings.Join(problems[:min(len(problems), maxNamed)], "; "))
+	return fmt.Errorf("the chart renders objects that cannot be applied: %s", strings.Join(problems[:min(len(problems), maxNamed)], "; "))
 }
 
-// intendTemplate adds to the inventory what is about to be applied, and what a former release has.
+// intendTemplate adds to the inventory what is about to be applied, and the objects of former releases.
 func (p *pass) intendTemplate(ctx context.Context) error {
 	p.state.intendTemplate()
 	if err := p.takeIn(ctx); err != nil {
@@ -158,14 +158,14 @@ func (p *pass) apply(ctx context.Context) (*cluster.Wait, error) {
 	return wait, err
 }
 
-// pruneObjects removes what the deployer has applied and the chart no longer has.
+// pruneObjects removes objects that the deployer has applied and the chart no longer has.
 func (p *pass) pruneObjects(ctx context.Context) (*cluster.Wait, error) {
 	applied := p.session.Memory.applied
 	run := p.pruning(func(key inventory.Key) bool { _, stays := applied[key]; return stays }, applied.UIDs())
 	return run.Pass(ctx)
 }
 
-// pruning removes objects of the inventory, except those that stay or are spared.
+// pruning removes the objects of the inventory that neither stay nor are spared.
 func (p *pass) pruning(stays func(inventory.Key) bool, spared map[types.UID]bool) prune.Run {
 	return prune.Run{
 		Cluster: p.cluster, Find: p.find, Owner: inventory.OwnerOf(p.work.Item),

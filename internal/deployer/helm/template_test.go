@@ -153,7 +153,7 @@ spec:
 `
 }
 
-// The definition comes before its objects. Helm leaves it behind; without Helm it is an object like others.
+// The CRD comes before its objects. Helm leaves it behind; without Helm, it is an object like any other.
 func TestDefinitionsComeFirst(t *testing.T) {
 	for _, mode := range []string{"true", "false"} {
 		t.Run("helmDeployment "+mode, func(t *testing.T) {
@@ -225,7 +225,7 @@ data:
 	}
 }
 
-func TestAChartForAnotherVersionIsRefused(t *testing.T) {
+func TestAChartForAnotherVersionIsRejected(t *testing.T) {
 	for mode, reason := range map[string]string{"true": "installRelease", "false": "RenderChart"} {
 		t.Run("helmDeployment "+mode, func(t *testing.T) {
 			w := newWorld(t)
@@ -268,7 +268,7 @@ const withClusterRole = `
 {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: "{{ .Release.Namespace }}"}, rules: []}
 `
 
-// left lists what there is of a chart with all sorts of objects, whose kind is in a group.
+// left lists the remaining objects of a chart with all sorts of objects, whose kind is in a group.
 func (w *world) left(group string) []string {
 	w.t.Helper()
 	result := w.content()
@@ -294,7 +294,7 @@ func (w *world) left(group string) []string {
 	return result
 }
 
-// Each group takes what it names of the objects of the item, and leaves the rest.
+// Each group removes the item's objects that it selects, and leaves the rest.
 func TestWhatADeletionGroupOfATemplateTakes(t *testing.T) {
 	const maps = "customResourceGroup: {resources: [{apiVersion: v1, kind: ConfigMap"
 	for group, taken := range map[string][]string{
@@ -332,7 +332,7 @@ func TestWhatADeletionGroupOfATemplateTakes(t *testing.T) {
 	}
 }
 
-// A group begins when nothing is left of the one before.
+// A group starts when nothing of the previous one is left.
 func TestDeletionGroupsOfATemplateAreAnOrder(t *testing.T) {
 	w := newWorld(t)
 	w.use(twoConfigMaps + "\n-- templates/one.yaml --\n" + heldConfigMap)

@@ -24,8 +24,8 @@ import (
 	"espalier.dev/internal/deployer/objects/inventory"
 )
 
-// remove uninstalls the release. Helm forgets objects that it could not look at, so its records are kept until everything of
-// all revisions was asked to go. A release that another deploy item has taken over is left alone.
+// remove uninstalls the release. Helm forgets objects that it could not read, so its records are kept until everything of
+// all revisions has been deleted. A release that another deploy item has taken over is left alone.
 func (h *handle) remove(options helmv1alpha1.UninstallOptions) error {
 	history, err := h.history()
 	if err != nil || len(history) == 0 || h.otherOwner(history) {
@@ -55,14 +55,14 @@ func (h *handle) uninstall(options helmv1alpha1.UninstallOptions) error {
 		err = fmt.Errorf("%w: %s", err, told)
 	}
 	if response != nil {
-		if hook := hookInTrouble(asRelease(response.Release)); hook != "" {
+		if hook := failedHook(asRelease(response.Release)); hook != "" {
 			err = fmt.Errorf("%s: %w", hook, err)
 		}
 	}
 	return err
 }
 
-// sweep deletes the objects of revisions that belong to the release and that no current one needs.
+// sweep deletes the objects of revisions that belong to the release and that no current revision needs.
 func (h *handle) sweep(history []*release.Release, needed map[inventory.Key]bool) error {
 	var objects []apply.Object
 	seen := map[inventory.Key]bool{}
@@ -104,7 +104,7 @@ func (h *handle) delete(ctx context.Context, o apply.Object) error {
 	return cluster.Refused("delete", subject, err)
 }
 
-// mayDelete reports whether an object belongs to the release, and is neither to be kept nor being deleted.
+// mayDelete reports whether an object belongs to the release, and is neither to be kept nor already being deleted.
 func (h *handle) mayDelete(o apply.Object, live *unstructured.Unstructured) bool {
 	return belongsTo(h.reference, live) && o.Policy != deployer.PolicyKeep && !render.IsKept(live) && live.GetDeletionTimestamp() == nil
 }

@@ -64,7 +64,7 @@ func validateChart(chart helmv1alpha1.Chart, problems *providerconfig.Problems) 
 	case chart.FromResource != nil:
 		problems.Add("chart.fromResource", "is no longer supported: use resourceRef with the template function getResourceKey")
 	case chart.ResourceRef == "":
-		problems.Add("chart", "names no source: set archive, ref, helmChartRepo or resourceRef")
+		problems.Add("chart", "has no source: set archive, ref, helmChartRepo or resourceRef")
 	}
 }
 
@@ -89,9 +89,9 @@ func validateTimeout(path string, timeout *lsv1alpha1.Duration, problems *provid
 	}
 }
 
-// validateTests refuses what would be left out without a word.
+// validateTests rejects settings that would be silently ignored.
 func validateTests(config *configuration, problems *providerconfig.Problems) {
-	const why = "needs a release: without helmDeployment, tests of charts are not run"
+	const why = "needs a release: without helmDeployment, chart tests do not run"
 	if config.install.Test && !config.asRelease() {
 		problems.Add("helmDeploymentConfig.install.test", why)
 	}
@@ -127,7 +127,7 @@ func validateExports(config *configuration, problems *providerconfig.Problems) {
 	}
 }
 
-// validateValueExport checks an export of what the templates see.
+// validateValueExport checks an export of data that the templates see.
 func validateValueExport(path string, each deployer.Export, problems *providerconfig.Problems) {
 	if each.Key == "" {
 		problems.Add(path+".key", "is missing")
@@ -136,6 +136,6 @@ func validateValueExport(path string, each deployer.Export, problems *providerco
 		problems.Add(path+".jsonPath", "%v", err)
 	}
 	if each.FromObjectReference != nil || each.TargetName != nil {
-		problems.Add(path, "needs fromResource: fromObjectRef and targetName are about objects")
+		problems.Add(path, "needs fromResource: fromObjectRef and targetName apply to objects")
 	}
 }

@@ -12,15 +12,15 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// readValues reads exports from what the templates see: Chart, Capabilities, Release and Values. What is not there will not
-// come, so it is an error before anything is deployed.
+// readValues reads exports from the data that the templates see: Chart, Capabilities, Release and Values. A missing value
+// will not appear later, so it is an error before anything is deployed.
 func readValues(exports []deployer.Export, seen map[string]any) (map[string]any, error) {
 	if len(exports) == 0 {
 		return nil, nil
 	}
 	plain, err := throughJSON(seen)
 	if err != nil {
-		return nil, unexported("the values of the chart cannot be written as JSON")
+		return nil, unexported("the values of the chart cannot be converted to JSON")
 	}
 	content, _ := plain.(map[string]any)
 	result := map[string]any{}
@@ -31,14 +31,14 @@ func readValues(exports []deployer.Export, seen map[string]any) (map[string]any,
 		}
 		value, found := path.Find(content)
 		if !found {
-			return nil, unexported("export %s: there is nothing at %s in Chart, Capabilities, Release and Values: name an object by fromResource, or another path", export.Key, export.JSONPath)
+			return nil, unexported("export %s: no value at %s in Chart, Capabilities, Release and Values: set fromResource, or another path", export.Key, export.JSONPath)
 		}
 		result[export.Key] = value
 	}
 	return result, nil
 }
 
-// seeRevision reads those exports again once the release is there: before that, nobody knows which revision the templates see.
+// seeRevision reads those exports again once the release exists: only then is the revision that the templates see known.
 func (p *pass) seeRevision() (err error) {
 	memory := p.session.Memory
 	told, found := memory.seen["Release"].(map[string]any)
@@ -55,8 +55,8 @@ func unexported(format string, args ...any) error {
 	return failure.Terminalf(details, format, args...)
 }
 
-// nested makes objects of keys with dots: a.b=1 and a.c=2 become a={b: 1, c: 2}. The later one of two that are in each
-// other's way counts.
+// nested expands dotted keys to objects: a.b=1 and a.c=2 become a={b: 1, c: 2}. Of two keys in conflict, the later one
+// counts.
 func nested(keys []string, values map[string]any) map[string]any {
 	result := map[string]any{}
 	for _, key := range keys {

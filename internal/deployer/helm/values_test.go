@@ -39,7 +39,7 @@ func TestValuesAreCheckedAgainstTheSchema(t *testing.T) {
 	}
 }
 
-// A schema that refers to files or addresses would have this process read them.
+// A schema that refers to files or addresses must not make this process read them.
 func TestASchemaLeadsNowhere(t *testing.T) {
 	for _, ref := range []string{"file:///etc/hostname", "http://127.0.0.1:1/schema.json", "https://169.254.169.254/latest"} {
 		w := newWorld(t)
@@ -51,7 +51,7 @@ func TestASchemaLeadsNowhere(t *testing.T) {
 
 const secretValue = "correct-horse-battery"
 
-// Whatever a chart does with a value, errors and the status do not show it.
+// Errors and the status do not show values, whatever a chart does with them.
 func TestValuesAreNotShown(t *testing.T) {
 	for name, template := range map[string]string{
 		"fail":             `{{ fail (printf "the password is %s" .Values.password) }}`,
@@ -113,7 +113,7 @@ exports:
 	}
 }
 
-// A value that is not there will not come, so nothing is deployed.
+// A missing value will not appear later, so nothing is deployed.
 func TestAMissingValueToExportFailsBeforeAnythingIsDeployed(t *testing.T) {
 	w := newWorld(t)
 	w.use(oneConfigMap)
@@ -158,8 +158,8 @@ readinessChecks:
 	}
 }
 
-// Without the default checks, a Deployment that is not ready holds nothing up; those of the item do, and so do exports, whoever makes the
-// objects. An item that never gets ready can be deleted.
+// Without the default checks, an unready Deployment delays nothing; the item's own checks and exports do, in both modes. An item that
+// never gets ready can be deleted.
 func TestTheItemsOwnChecksAndExportsAreAwaited(t *testing.T) {
 	for _, mode := range []string{"true", "false"} {
 		t.Run("helmDeployment "+mode, func(t *testing.T) {
@@ -188,7 +188,7 @@ exports:
 			if err := w.start(); err != nil {
 				t.Fatal(err)
 			}
-			w.waits(cluster.WaitingForCheck, "readiness check door: none has the labels")
+			w.waits(cluster.WaitingForCheck, "readiness check door: no object has the labels")
 			w.foreign("door", map[string]string{"key": "closed"})
 			w.change("door", func(door *corev1.ConfigMap) { door.Labels = map[string]string{"door": w.namespace} })
 			w.waits(cluster.WaitingForCheck, "ConfigMap "+w.namespace+"/door: readiness check door: .data.key")
@@ -236,8 +236,8 @@ func (w *world) change(name string, change func(*corev1.ConfigMap)) {
 	}
 }
 
-// A release counts its revisions. A template is rendered as if it were installed, each time. Exports tell what the templates see, also of
-// a revision that an earlier job has made.
+// A release counts its revisions. A template is rendered as an installation, each time. Exports contain what the templates see, even of a
+// revision that an earlier job created.
 func TestWhatTemplatesSeeOfTheRelease(t *testing.T) {
 	type seen struct {
 		revision float64

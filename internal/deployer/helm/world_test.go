@@ -6,6 +6,7 @@ package helm_test
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/base64"
@@ -47,7 +48,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// world is one deploy item and the cluster that it is deployed to. It does what the library does around a deployer.
+// world is one deploy item and its target cluster. It plays the library around a deployer.
 type world struct {
 	t         *testing.T
 	server    *testkit.APIServer
@@ -55,15 +56,17 @@ type world struct {
 	transport *faults.Transport
 	clusters  *target.Clusters
 	deployer  *helm.Deployer
-	// registries are those that charts may come from; nil means none.
+	// registries are the registries that charts may come from; nil means none.
 	registries charts.Registries
 	targets    map[string]*landscaper.Target
 	item       *landscaper.DeployItem
 	wake       chan struct{}
-	// chart is what CHART stands for in configurations, as base64.
+	// chart replaces CHART in configurations, as base64.
 	chart string
-	// limit is how long one call may take; zero means as long as the test.
+	// limit is the timeout of one call; zero means as long as the test.
 	limit time.Duration
+	// calls is the context of calls; nil for that of the test.
+	calls context.Context
 }
 
 const ownTarget = "cluster"
@@ -93,7 +96,7 @@ func (w *world) connect() {
 	w.t.Cleanup(w.clusters.Close)
 }
 
-// restart forgets everything that is not stored, as a new process does.
+// restart forgets everything that is not stored, like a new process.
 func (w *world) restart() {
 	w.deployer = helm.New(charts.Options{Host: w.server.Client(), Dialer: dial.Rules{AllowLoopback: true}, Registries: w.registries})
 }
@@ -122,8 +125,8 @@ func (w *world) work() deployer.Work {
 	}
 }
 
-// packed makes a packed chart of files, written one after the other as "-- name --" and their content. The chart is called
-// shop unless there is a Chart.yaml.
+// packed packs a chart from files, written one after the other as "-- name --" and their content. The chart is called shop
+// unless there is a Chart.yaml.
 func packed(text string) []byte {
 	files := map[string]string{"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\nappVersion: \"7\"\n"}
 	for _, part := range strings.Split("\n"+text, "\n-- ")[1:] {
@@ -142,11 +145,11 @@ func packed(text string) []byte {
 	return buffer.Bytes()
 }
 
-// use makes CHART stand for a chart of files.
+// use sets CHART to a chart with the given files.
 func (w *world) use(text string) { w.chart = base64.StdEncoding.EncodeToString(packed(text)) }
 
-// configure sets the item's configuration, without apiVersion and kind. NAMESPACE and CHART are replaced; without a chart, a
-// name or a namespace, CHART as an archive, shop and the world's namespace are meant.
+// configure sets the item's configuration, without apiVersion and kind. NAMESPACE and CHART are replaced; the defaults for
+// chart, name and namespace are CHART as an archive, shop and the world's namespace.
 func (w *world) configure(text string) {
 	w.t.Helper()
 	config := map[string]any{
@@ -165,7 +168,7 @@ func (w *world) configure(text string) {
 	w.item.Generation++
 }
 
-// start begins a new job and stores what the deployer intends to do.
+// start starts a new job and stores what the deployer intends to do.
 func (w *world) start() error {
 	w.t.Helper()
 	w.item.Status.JobID = uuid.NewString()
@@ -185,7 +188,7 @@ func (w *world) store(status runtime.Object) {
 	w.item.Status.ProviderStatus = &runtime.RawExtension{Raw: raw}
 }
 
-// remember sets the stored status as an earlier controller has left it.
+// remember sets the stored status to that of an earlier controller.
 func (w *world) remember(text string) {
 	raw, err := yaml.YAMLToJSON([]byte(strings.ReplaceAll(text, "NAMESPACE", w.namespace)))
 	if err != nil {
@@ -194,10 +197,10 @@ func (w *world) remember(text string) {
 	w.item.Status.ProviderStatus = &runtime.RawExtension{Raw: raw}
 }
 
-// pass calls the deployer once and stores what it wants to remember.
+// pass calls the deployer once and stores the provider status that it returns.
 func (w *world) pass() (deployer.Progress, error) {
 	w.t.Helper()
-	ctx := w.t.Context()
+	ctx := cmp.Or(w.calls, w.t.Context())
 	if w.limit > 0 {
 		limited, cancel := context.WithTimeout(ctx, w.limit)
 		defer cancel()
@@ -217,6 +220,18 @@ func (w *world) passIn(ctx context.Context) (deployer.Progress, error) {
 		w.store(progress.ProviderStatus)
 	}
 	return progress, err
+}
+
+// timeOutOnce makes calls reach their deadline when an object exists.
+func (w *world) timeOutOnce(object client.Object) {
+	w.t.Helper()
+	var timeOut context.CancelCauseFunc
+	w.calls, timeOut = context.WithCancelCause(w.t.Context())
+	testkit.Run(w.t, func(context.Context) error {
+		testkit.Eventually(w.t, w.server, object, testkit.Is("created", func(client.Object) bool { return true }))
+		timeOut(context.DeadlineExceeded)
+		return nil
+	})
 }
 
 // deploy runs a job with a configuration until it waits for something that does not come, fails, or is done.
@@ -240,11 +255,11 @@ func (w *world) goOn() (deployer.Progress, error) {
 	return w.goOnAfter(func() {})
 }
 
-// goOnAfter lets something happen once the item waits.
+// goOnAfter runs a function once the item waits.
 func (w *world) goOnAfter(something func()) (deployer.Progress, error) {
 	w.t.Helper()
 	happen := sync.OnceFunc(something)
-	limit, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	limit, cancel := context.WithTimeout(w.t.Context(), testkit.Patience)
 	defer cancel()
 	for {
 		progress, err := w.pass()
@@ -271,7 +286,7 @@ func (w *world) await(limit context.Context, progress deployer.Progress) {
 	}
 }
 
-// succeed is deploy for jobs that must be done in the end.
+// succeed is deploy for jobs that must finish successfully.
 func (w *world) succeed(text string) deployer.Progress {
 	w.t.Helper()
 	progress, err := w.deploy(text)
@@ -349,7 +364,7 @@ func (w *world) read(name string, into client.Object) bool {
 	return err == nil
 }
 
-// releases is the storage in which Helm's own command would look.
+// releases is the storage that Helm's own command uses.
 func (w *world) releases() *storage.Storage {
 	w.t.Helper()
 	secrets, err := corev1client.NewForConfig(w.server.Config())
@@ -388,7 +403,7 @@ func v1(each ri.Releaser) *release.Release {
 	return result
 }
 
-// requests returns what was sent to the cluster since the last call, without discovery and watches.
+// requests returns the requests sent to the cluster since the last call, without discovery and watches.
 func (w *world) requests(seen *int) []string {
 	result := []string{}
 	log := w.transport.Log()
@@ -401,12 +416,12 @@ func (w *world) requests(seen *int) []string {
 	return result
 }
 
-// writes are the requests that change something.
+// writes returns the requests that change something.
 func (w *world) writes(seen *int) []string {
 	return slices.DeleteFunc(w.requests(seen), func(r string) bool { return strings.HasPrefix(r, "get ") || strings.HasPrefix(r, "list ") })
 }
 
-// version is that of the cluster.
+// version returns the version of the cluster.
 func (w *world) version() string {
 	w.t.Helper()
 	asker, err := discovery.NewDiscoveryClientForConfig(w.server.Config())

@@ -20,7 +20,7 @@ import (
 	"espalier.dev/internal/deployer/objects/prune"
 )
 
-// configuration is an item's configuration, whatever its version, with its manifests as single objects.
+// configuration is an item's configuration, in any version, with its manifests as single objects.
 type configuration struct {
 	v1alpha2.ProviderConfiguration
 	objects []apply.Object
@@ -70,7 +70,7 @@ func decodeV1alpha1(document *providerconfig.Document) (*v1alpha2.ProviderConfig
 	return config, nil
 }
 
-// continuousReconcile returns when to look after the objects of an item; nil if never.
+// continuousReconcile returns when to repair the objects of an item; nil if never.
 func continuousReconcile(item *lsv1alpha1.DeployItem) *deployer.ContinuousReconcile {
 	var part struct {
 		APIVersion          string                        `json:"apiVersion"`
@@ -92,7 +92,7 @@ func deletionGroups(item *lsv1alpha1.DeployItem) ([]deployer.DeletionGroup, erro
 	return part.DeletionGroups, problems.Err()
 }
 
-// expand makes single objects of the manifests; those of a List get its policy and everything else.
+// expand converts the manifests to single objects; the objects of a List get its policy and all other settings.
 func expand(manifests []deployer.Manifest, problems *providerconfig.Problems) []apply.Object {
 	var result []apply.Object
 	for i, m := range manifests {

@@ -22,9 +22,9 @@ import (
 const Name = "deployer-manifest"
 
 const (
-	// recheck is how long a wait for events may last until the deployer looks by itself, in case that one was lost.
+	// recheck is how long to wait for an event before checking anyway, in case an event was lost.
 	recheck = time.Minute
-	// lease is how long an item may go unnoticed before what is remembered of it is dropped.
+	// lease is how long the session of an item lasts after its last use.
 	lease = 3 * recheck
 )
 
@@ -39,7 +39,7 @@ var (
 	_ cluster.Cluster   = deployer.Work{}.Cluster
 )
 
-// New returns a deployer that works on nothing yet.
+// New returns a deployer without sessions.
 func New() *Deployer {
 	return &Deployer{sessions: session.New(lease, func() apply.Memory { return apply.Memory{} })}
 }
@@ -47,7 +47,7 @@ func New() *Deployer {
 // Type is the type of the deploy items.
 func (d *Deployer) Type() lsv1alpha1.DeployItemType { return lsv1alpha1.DeployItemTypeManifest }
 
-// Intend returns the inventory with everything that is going to be applied.
+// Intend returns the inventory including everything about to be applied.
 func (d *Deployer) Intend(_ context.Context, work deployer.Work) (runtime.Object, error) {
 	if work.Item.DeletionTimestamp != nil {
 		return nil, nil
@@ -59,7 +59,7 @@ func (d *Deployer) Intend(_ context.Context, work deployer.Work) (runtime.Object
 	return p.intend(), nil
 }
 
-// Deploy applies the objects, prunes those that are no longer rendered, and waits until all is ready and exported.
+// Deploy applies the objects, prunes those that are no longer rendered, and waits until everything is ready and exported.
 func (d *Deployer) Deploy(ctx context.Context, work deployer.Work) (deployer.Progress, error) {
 	p, err := d.begin(work)
 	if err != nil {
@@ -99,7 +99,7 @@ func (d *Deployer) NextRepair(item *lsv1alpha1.DeployItem, after time.Time) (tim
 	return providerconfig.NextRepair(continuousReconcile(item), after)
 }
 
-// Repair puts right what somebody else has changed.
+// Repair corrects what other clients have changed.
 func (d *Deployer) Repair(ctx context.Context, work deployer.Work) (deployer.Progress, error) {
 	p, err := d.begin(work)
 	if err != nil {

@@ -5,8 +5,8 @@ package manifest_test
 
 import (
 	"context"
-	"fmt"
-	"net"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -20,12 +20,13 @@ import (
 	"espalier.dev/internal/deployer/objects/inventory"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/faults"
+	"espalier.dev/internal/testkit/relay"
 )
 
 // warned waits for a Warning about an item, and returns its note.
 func warned(t *testing.T, server *testkit.APIServer, item *landscaper.DeployItem, reason string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 	defer cancel()
 	events, err := server.Client().Watch(ctx, &eventsv1.EventList{}, client.InNamespace(item.Namespace))
 	if err != nil {
@@ -67,27 +68,48 @@ func TestPeopleAreWarnedOfAnObjectThatIsTakenOver(t *testing.T) {
 	}
 }
 
-func TestPeopleAreWarnedOfAClusterThatDoesNotAnswer(t *testing.T) {
+// While a cluster does not answer, its users are warned, and the status names the next attempt. That one is made as soon as its time has
+// come, so that the item continues by itself once the cluster is back.
+func TestJOB30_AnItemContinuesWhenItsClusterAnswersAgain(t *testing.T) {
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)
 	process(t, server, namespace, faults.New(faults.Plan{}))
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	way := relay.New(t, server.Config().Host)
+	way.Close()
+	kubeconfig, err := os.ReadFile(server.Kubeconfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := closed.Addr().String()
-	if err := closed.Close(); err != nil {
-		t.Fatal(err)
-	}
-	kubeconfig := fmt.Sprintf(
-		`{"apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-		"clusters": [{"name": "c", "cluster": {"server": "https://%s"}}], "users": [{"name": "u", "user": {"token": "t"}}]}`,
-		address,
-	)
+	away := strings.ReplaceAll(string(kubeconfig), server.Config().Host, way.Through(t, server.Config().Host))
 	item := testkit.DeployItem(namespace, "web").Target("away").Manifests(configMapOf(namespace)).Timeout(landscaper.NoDuration).Build()
-	testkit.Create(t, server, testkit.Target(namespace, "away").Kubeconfig(kubeconfig).Build(), item)
+	recorder := testkit.Record(t, server, namespace, testkit.Kinds(&landscaper.DeployItem{}))
+	testkit.Create(t, server, testkit.Target(namespace, "away").Kubeconfig(away).Build(), item)
 	begin(t, server, item, "first")
-	if note := warned(t, server, item, "TargetUnreachable"); !strings.Contains(note, address) || !strings.Contains(note, "next attempt at") {
+	note := warned(t, server, item, "TargetUnreachable")
+	if !strings.Contains(note, way.Address()) || !nextAttempt.MatchString(note) {
 		t.Errorf("it says %q", note)
 	}
+	testkit.Eventually(t, server, item, testkit.Is("tried again", func(i *landscaper.DeployItem) bool {
+		return i.Status.LastError != nil && !strings.Contains(i.Status.LastError.Message, nextAttempt.FindString(note))
+	}))
+	way.Open(t)
+	done := testkit.EventuallyFinished(t, server, item, landscaper.PhaseSucceeded)
+	var last time.Time
+	for _, r := range recorder.History() {
+		named := nextAttempt.FindStringSubmatch(r.Field("status.lastError.message"))
+		if named == nil {
+			continue
+		}
+		if last, err = time.Parse(time.RFC3339, named[1]); err != nil {
+			t.Fatal(err)
+		}
+		if written, err := time.Parse(time.RFC3339, r.Field("status.lastError.lastUpdateTime")); err != nil || last.Before(written) {
+			t.Errorf("at %s (%v) it names an attempt in the past: %s", written, err, named[0])
+		}
+	}
+	if finished := done.Status.TransitionTimes.FinishedTime; last.IsZero() || finished.Time.Before(last) {
+		t.Errorf("it was finished at %s, before the attempt that it had named last, at %s", finished, last)
+	}
 }
+
+var nextAttempt = regexp.MustCompile(`next attempt at ([^ :]*:[^ :]*:[^ :]*)`)

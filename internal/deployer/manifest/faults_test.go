@@ -21,7 +21,7 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-// insist goes on after errors, each time in a new process whose connection works, until the item is done.
+// insist continues after errors, each time in a new process with a working connection, until the item is done.
 func (w *world) insist() {
 	w.Helper()
 	for range 5 {
@@ -39,7 +39,7 @@ func (w *world) insist() {
 	w.Fatal("it does not come to an end")
 }
 
-// live walks an item through its life: created, changed with one object less and one more, deleted.
+// live walks an item through its life: created, changed with one object removed and one added, deleted.
 func live(t *testing.T, plan faults.Plan) faults.Log {
 	w := newWorldOn(t, testkit.Server(t), plan.String())
 	log := w.transport
@@ -95,7 +95,7 @@ func TestNoFaultAtAnyWriteLosesAnObject(t *testing.T) {
 	faults.Sweep(t, faults.EachNamedWrite(reference, actions...), func(t *testing.T, plan faults.Plan) { live(t, plan) })
 }
 
-// Rights that are missing today may be granted tomorrow, so the item keeps trying, and says what it lacks.
+// Missing rights may be granted later, so the item keeps retrying, and says what it lacks.
 func TestMissingRights(t *testing.T) {
 	w := newWorld(t)
 	w.targets[ownTarget] = testkit.Target(w.Namespace, ownTarget).Kubeconfig(kubeconfig(w.Config(), w.token())).Build()
@@ -110,7 +110,7 @@ func TestMissingRights(t *testing.T) {
 	}
 }
 
-// token makes a service account without rights.
+// token creates a service account without rights.
 func (w *world) token() string {
 	w.Helper()
 	w.create("{apiVersion: v1, kind: ServiceAccount, metadata: {name: nobody, namespace: NAMESPACE}}")

@@ -17,11 +17,11 @@ import (
 const (
 	one1 = `{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: NAMESPACE}, data: {key: value}}`
 	two2 = `{apiVersion: v1, kind: ConfigMap, metadata: {name: two, namespace: NAMESPACE}, data: {key: value}}`
-	// bad is refused by the API server.
+	// bad is rejected by the API server.
 	bad = `{apiVersion: v1, kind: ConfigMap, metadata: {name: bad, namespace: NAMESPACE}, data: {"no key": hunter2}}`
 )
 
-// these is a configuration of manifests with the default policy.
+// these returns a configuration of manifests with the default policy.
 func these(manifests ...string) string {
 	text := "manifests:\n"
 	for _, m := range manifests {
@@ -61,7 +61,7 @@ func TestNothingIsPrunedAfterAFailureAndNothingIsLost(t *testing.T) {
 	}
 }
 
-// The process ends right after the object was created, before anybody could write that down.
+// The process dies right after the object was created, before it could be recorded.
 func TestACrashBetweenIntentAndStatus(t *testing.T) {
 	for name, goOn := range map[string]func(*world){
 		"the job goes on":     func(w *world) { w.mustGoOn() },
@@ -98,7 +98,7 @@ func (w *world) mustGoOn() {
 	}
 }
 
-// It ends before the object was created, and somebody else creates one of that name.
+// The process dies before the object is created, and somebody else creates one with that name.
 func TestAnIntentIsNoOwnership(t *testing.T) {
 	w := newWorld(t)
 	w.configure(oneConfigMap)
@@ -112,7 +112,7 @@ func TestAnIntentIsNoOwnership(t *testing.T) {
 	}
 }
 
-// A kind that moves to another group is the same object under two names.
+// An object whose kind gets another version, or moves to another group, is the same object.
 func TestAnObjectThatGoesByAnotherVersionIsNotPruned(t *testing.T) {
 	w := newWorld(t)
 	w.succeed(
@@ -146,7 +146,7 @@ func TestAnObjectThatGoesByAnotherVersionIsNotPruned(t *testing.T) {
 	}
 }
 
-// An object of ours is in deletion when the next job wants it: it is created anew once it is gone.
+// An object of ours is in deletion when the next job needs it: it is recreated once it is gone.
 func TestAnObjectInDeletionIsAwaited(t *testing.T) {
 	w := newWorld(t)
 	w.succeed(oneConfigMap)
@@ -209,7 +209,7 @@ func TestDeletionOfAnItemThatWasNeverDeployed(t *testing.T) {
 	}
 }
 
-// The target is another API server than the one of the item.
+// The target is a different API server from that of the item.
 func TestASecondCluster(t *testing.T) {
 	second := testkit.NewServer(t)
 	w := newWorldOn(t, second, "")

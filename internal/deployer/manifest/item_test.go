@@ -40,7 +40,7 @@ func process(t *testing.T, server *testkit.APIServer, namespace string, transpor
 	testkit.Run(t, mgr.Start)
 }
 
-// begin gives an item a job, as its execution would.
+// begin starts a job of an item, as its execution would.
 func begin(t *testing.T, server *testkit.APIServer, item *landscaper.DeployItem, job string) {
 	t.Helper()
 	patch, err := json.Marshal(map[string]any{"status": map[string]any{"jobID": job}})
@@ -102,7 +102,7 @@ func TestAnItemFromJobToDeletion(t *testing.T) {
 	testkit.EventuallyGone(t, server, deploymentOf(namespace))
 }
 
-// The budget of a job with one object: pick-up, creation, end, and the event.
+// The request budget of a job with one object: pick-up, creation, end, and the event.
 func TestRequestsOfAnItem(t *testing.T) {
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)

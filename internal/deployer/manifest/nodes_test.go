@@ -19,7 +19,8 @@ import (
 
 const claim = `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: disk, namespace: NAMESPACE}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`
 
-// Who waits for pods hears that none can run, until there is a node. Then the cluster is not asked for nodes again.
+// While pods cannot run because there are no nodes, the wait message says so. Once there is a node, the nodes are not listed
+// again.
 func TestWhoWaitsForPodsWithoutNodesHearsOfIt(t *testing.T) {
 	w := newWorldOn(t, testkit.NewServer(t), "")
 	w.waits(these(claim), cluster.WaitingForReadiness, "PersistentVolumeClaim NAMESPACE/disk")
@@ -44,7 +45,7 @@ func TestWhoWaitsForPodsWithoutNodesHearsOfIt(t *testing.T) {
 	}
 }
 
-// looksForNodes counts how often the cluster was asked for its nodes.
+// looksForNodes counts how often the nodes of the cluster were listed.
 func (w *world) looksForNodes() int {
 	count := 0
 	for _, entry := range w.transport.Log() {
@@ -55,7 +56,7 @@ func (w *world) looksForNodes() int {
 	return count
 }
 
-// seenBy is a cluster as somebody sees it.
+// seenBy is a cluster as seen with other credentials.
 type seenBy struct {
 	cluster.Cluster
 	own client.WithWatch
@@ -63,7 +64,7 @@ type seenBy struct {
 
 func (s seenBy) Client() client.WithWatch { return s.own }
 
-// Who may not see nodes is told nothing of them.
+// Without the right to list nodes, the cluster counts as having some.
 func TestNodesThatMayNotBeSeenAreTakenForGranted(t *testing.T) {
 	config := testkit.Server(t).Config()
 	config.Impersonate = rest.ImpersonationConfig{UserName: "somebody"}

@@ -49,7 +49,7 @@ manifests:
     spec: {group: WORLD.example.com, scope: Cluster, names: {kind: Fence, plural: fences}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}
 `
 
-// writes returns the writes to the cluster in their order, as verb and resource.
+// writes returns the writes to the cluster in order, as verb and resource.
 func (w *world) writes() []string {
 	var result []string
 	for _, entry := range w.transport.Log().Writes() {
@@ -86,7 +86,8 @@ func TestObjectsAreAppliedAndRemovedInOrder(t *testing.T) {
 	}
 }
 
-// The first pass cannot create the custom resource: its kind is not served yet. It says so, and an event wakes the item.
+// The first pass cannot create the custom resource: its kind is not served yet. The item waits for that, and an event wakes
+// it.
 func TestACustomResourceWaitsForItsKind(t *testing.T) {
 	w := newWorld(t)
 	w.configure(replace(everyGroup, "WORLD", "kinds"))

@@ -31,15 +31,15 @@ type pass struct {
 	cluster cluster.Cluster
 	find    cluster.Finder
 	session *session.Session[apply.Memory]
-	// objects are those of the configuration with the namespaces that their kinds demand.
+	// objects are the objects of the configuration, with the namespaces that their kinds require.
 	objects []apply.Object
 	exports map[string]any
 	// taken are the objects that belonged to other deploy items until this pass.
 	taken []string
 }
 
-// intend adds to the inventory what is about to be created. A cluster that cannot be asked for its kinds now is asked
-// again when the objects are applied.
+// intend adds to the inventory what is about to be created. If the cluster's kinds cannot be read now, they are read again
+// when the objects are applied.
 func (p *pass) intend() runtime.Object {
 	objects, _ := apply.Place(p.config.objects, p.cluster.Mapper(), "")
 	for _, o := range objects {
@@ -63,7 +63,7 @@ func (p *pass) delete(ctx context.Context) (deployer.Progress, error) {
 	return p.walk(ctx, run.Pass)
 }
 
-// walk goes through the steps as far as it can. Whatever happens, the inventory is up to date.
+// walk runs the steps until one must wait or fails. The inventory is up to date even after an error.
 func (p *pass) walk(ctx context.Context, steps ...session.Step) (deployer.Progress, error) {
 	wait, err := p.session.Walk(ctx, p.work.Wake, steps...)
 	progress := deployer.Progress{ProviderStatus: statusOf(p.known)}
@@ -96,14 +96,14 @@ func (p *pass) apply(ctx context.Context) (*cluster.Wait, error) {
 	return wait, err
 }
 
-// prune removes what is no longer rendered.
+// prune removes objects that are no longer rendered.
 func (p *pass) prune(ctx context.Context) (*cluster.Wait, error) {
 	rendered := p.session.Memory
 	run := p.pruning(func(key inventory.Key) bool { _, stays := rendered[key]; return stays }, rendered.UIDs())
 	return run.Pass(ctx)
 }
 
-// pruning removes objects of the inventory, except those that stay or are spared.
+// pruning removes the objects of the inventory that neither stay nor are spared.
 func (p *pass) pruning(stays func(inventory.Key) bool, spared map[types.UID]bool) prune.Run {
 	return prune.Run{
 		Cluster: p.cluster, Find: p.find, Owner: inventory.OwnerOf(p.work.Item), Groups: p.config.DeletionGroupsDuringUpdate, Inventory: p.known,

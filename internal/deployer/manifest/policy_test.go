@@ -13,7 +13,7 @@ import (
 	"espalier.dev/internal/deployer/objects/inventory"
 )
 
-// one is a configuration with one ConfigMap.
+// one returns a configuration with one ConfigMap.
 func one(policy deployer.ManifestPolicy, value string) string {
 	return fmt.Sprintf(`
 manifests:
@@ -33,7 +33,7 @@ metadata: {name: one, namespace: NAMESPACE}
 data: {key: foreign}
 `
 
-// expectation is what a policy does to an object.
+// expectation is the expected effect of a policy on an object.
 type expectation struct {
 	creates, changesOwn, deletesOwn              bool
 	changesForeign, listsForeign, deletesForeign bool
@@ -158,7 +158,7 @@ func TestWhatAnotherItemTookOverIsNotDeleted(t *testing.T) {
 	}
 }
 
-// Somebody deleted our object and created one of his own with the same name.
+// Somebody deleted our object and created another one with the same name.
 func TestASuccessorOfTheSameNameIsNotDeleted(t *testing.T) {
 	w := newWorld(t)
 	w.succeed(one(deployer.PolicyManage, "ours"))
@@ -170,7 +170,7 @@ func TestASuccessorOfTheSameNameIsNotDeleted(t *testing.T) {
 	}
 }
 
-// Earlier controllers have put the plain name of the item into the label, and nothing else.
+// Earlier controllers only set the label, to the plain name of the item.
 func TestObjectsOfAnEarlierControllerAreTakenOver(t *testing.T) {
 	for name, status := range map[string]string{
 		"v1alpha1": `{"apiVersion":"manifest.deployer.landscaper.gardener.cloud/v1alpha1","kind":"ProviderStatus","managedResources":[

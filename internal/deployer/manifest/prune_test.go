@@ -141,7 +141,7 @@ func TestDeletionGroupsDuringUpdate(t *testing.T) {
 	}
 }
 
-// A group that takes everything of a kind does not take what the update has just applied.
+// A group that takes everything of a kind does not take objects that the update has just applied.
 func TestDeleteAllDuringUpdate(t *testing.T) {
 	w := newWorld(t)
 	groups := "deletionGroupsDuringUpdate: [{customResourceGroup: {deleteAllResources: true, resources: [{apiVersion: v1, kind: ConfigMap, namespaces: [NAMESPACE]}]}}]\n"

@@ -24,7 +24,7 @@ const (
 	job = `{apiVersion: batch/v1, kind: Job, metadata: {name: job, namespace: NAMESPACE}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: job, image: job}]}}}}`
 )
 
-// setStatus writes a status as the controller of the object would.
+// setStatus writes a status, as the controller of the object would.
 func (w *world) setStatus(object client.Object, how func()) {
 	w.Helper()
 	how()
@@ -139,7 +139,7 @@ func TestAJobIsAwaitedToItsEnd(t *testing.T) {
 	}
 }
 
-// finish writes what the API server demands of a Job that has ended.
+// finish writes the fields that the API server requires of a finished Job.
 func finish(job *batchv1.Job, end batchv1.JobConditionType) {
 	now := metav1.Now()
 	job.Status.StartTime = &now
@@ -213,7 +213,7 @@ func TestACustomCheckByLabel(t *testing.T) {
 		"labelSelector: {apiVersion: v1, kind: ConfigMap, matchLabels: {world: NAMESPACE}}",
 		"{jsonPath: .data.ready, operator: exists}",
 	)
-	w.waits(text, cluster.WaitingForCheck, "mine", "none has the labels")
+	w.waits(text, cluster.WaitingForCheck, "mine", "no object has the labels")
 	w.endsAfter(func() {
 		w.create(
 			`{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: NAMESPACE, labels: {world: NAMESPACE}}, data: {ready: "yes"}}`,
@@ -310,7 +310,7 @@ manifests:
 	if object := w.configMap("one"); object.Data["state"] != "done" {
 		t.Errorf("it was not patched: %v", object.Data)
 	}
-	// The next job takes the patch away while it works.
+	// The next job removes the patch while it works.
 	w.waits(replace(text, "image: web", "image: new"), cluster.WaitingForReadiness)
 	if object := w.configMap("one"); object.Data["state"] != "" {
 		t.Error("the patch of the last job is still there")

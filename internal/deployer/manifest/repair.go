@@ -11,13 +11,13 @@ import (
 	"espalier.dev/internal/deployer/objects/apply"
 )
 
-// repair applies the objects as a finished job leaves them, and tells what differed.
+// repair applies the objects in the state in which a finished job leaves them, and reports what differed.
 func (p *pass) repair(ctx context.Context) (deployer.Progress, error) {
 	var objects []apply.Object
 	for _, o := range p.config.objects {
 		patched, err := o.Patched()
 		if err != nil {
-			return deployer.Progress{}, fmt.Errorf("%s: apply patchAfterDeployment to the manifest: it does not fit", o.Path)
+			return deployer.Progress{}, fmt.Errorf("%s: patchAfterDeployment cannot be applied to the manifest", o.Path)
 		}
 		objects = append(objects, patched)
 	}

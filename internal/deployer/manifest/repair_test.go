@@ -54,7 +54,7 @@ manifests:
 	w.Delete(w.configMap("two"))
 	w.requests(&seen)
 	progress := w.repair()
-	if want := "changed back ConfigMap " + w.Namespace + "/one, created ConfigMap " + w.Namespace + "/two"; progress.Repaired != want {
+	if want := "corrected ConfigMap " + w.Namespace + "/one, created ConfigMap " + w.Namespace + "/two"; progress.Repaired != want {
 		t.Errorf("repaired: %q, want %q", progress.Repaired, want)
 	}
 	got := w.requests(&seen)

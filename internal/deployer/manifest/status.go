@@ -19,8 +19,8 @@ import (
 
 const kindStatus = "ProviderStatus"
 
-// readInventory reads what the item's status remembers, in either version. An inventory that cannot be read is an error,
-// for without it nobody knows what to delete.
+// readInventory reads the inventory in the item's status, in either version. An unreadable inventory is an error: without
+// it, it is unknown what to delete.
 func readInventory(item *lsv1alpha1.DeployItem) (*inventory.Inventory, error) {
 	result := inventory.New(nil)
 	raw := item.Status.ProviderStatus
@@ -75,7 +75,7 @@ func unreadable(apiVersion, kind string) error {
 	)
 }
 
-// statusOf is how an inventory is stored, always in the newer version.
+// statusOf returns an inventory in the form in which it is stored, always the newer version.
 func statusOf(known *inventory.Inventory) *v1alpha2.ProviderStatus {
 	status := &v1alpha2.ProviderStatus{ManagedResources: known.Entries()}
 	status.SetGroupVersionKind(v1alpha2.SchemeGroupVersion.WithKind(kindStatus))

@@ -94,7 +94,7 @@ func TestStrategies(t *testing.T) {
 	}
 }
 
-// Nothing else tells that a field has gone: all that is left of the manifest is there.
+// Only the hash of the fields shows that a field was removed: everything left in the manifest is satisfied.
 func TestAFieldThatGoesFromTheManifest(t *testing.T) {
 	for strategy, left := range map[string]bool{
 		"update":          false,
@@ -120,8 +120,8 @@ func TestAFieldThatGoesFromTheManifest(t *testing.T) {
 	}
 }
 
-// While fields are only added, or nothing is changed at all, those that go from the manifest stay. They go when the strategy or the
-// policy changes to one that takes them away.
+// While fields are only added, or nothing is changed, fields removed from the manifest stay. They are removed when the strategy or
+// the policy changes to one that removes them.
 func TestAFieldThatWentEarlier(t *testing.T) {
 	long := replace(one1, "data: {key: value}", "data: {key: value, more: value}")
 	for name, meanwhile := range map[string]string{
@@ -144,7 +144,7 @@ func TestAFieldThatWentEarlier(t *testing.T) {
 	}
 }
 
-// What the API server fills in must neither count as a difference nor be taken away.
+// Defaults of the API server must neither count as differences nor be removed.
 const fullKinds = `
 manifests:
 - manifest:
@@ -236,7 +236,7 @@ func allGets(requests []string) bool {
 	return !slices.ContainsFunc(requests, func(r string) bool { return r[:4] != "get " })
 }
 
-// occupy does what controllers do to the objects: it scales, binds and adds labels.
+// occupy changes the objects like controllers: it scales, binds and adds labels.
 func (w *world) occupy() {
 	w.Helper()
 	deployment := &appsv1.Deployment{}

@@ -65,7 +65,7 @@ func validatePatch(path string, patch *runtime.RawExtension, problems *providerc
 	}
 	var content map[string]any
 	if json.Unmarshal(patch.Raw, &content) != nil {
-		problems.Add(path, "is not a JSON object: write a merge patch")
+		problems.Add(path, "is not a JSON object: use a merge patch")
 	}
 }
 

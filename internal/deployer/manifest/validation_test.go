@@ -15,7 +15,7 @@ import (
 
 const v1alpha1Head = "apiVersion: manifest.deployer.landscaper.gardener.cloud/v1alpha1\nkind: ProviderConfiguration\n"
 
-func TestConfigurationsThatAreRefused(t *testing.T) {
+func TestConfigurationsThatAreRejected(t *testing.T) {
 	w := newWorld(t)
 	from := "fromResource: {apiVersion: v1, kind: ConfigMap, name: one, namespace: NAMESPACE}"
 	for text, want := range map[string]string{
@@ -112,7 +112,7 @@ func TestTooManyProblemsAndObjects(t *testing.T) {
 	}
 }
 
-// Fields that earlier versions had still stand in configurations. They do nothing.
+// Fields of earlier versions still occur in configurations. They have no effect.
 func TestTheFirstVersionAndRetiredFields(t *testing.T) {
 	w := newWorld(t)
 	w.configureRaw(v1alpha1Head + `

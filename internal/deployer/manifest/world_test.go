@@ -34,8 +34,8 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// world is one deploy item and the cluster that it is deployed to. It does what the library does around a deployer:
-// it starts jobs, remembers the provider status, and calls again when it is woken.
+// world is one deploy item and its target cluster. It plays the library around a deployer: it starts jobs, stores the
+// provider status, and calls again when woken.
 type world struct {
 	*testkit.World
 	transport *faults.Transport
@@ -72,7 +72,7 @@ func (w *world) connect() {
 	w.Cleanup(w.clusters.Close)
 }
 
-// restart forgets everything that is not stored, as a new process does.
+// restart forgets everything that is not stored, like a new process.
 func (w *world) restart() { w.deployer = manifest.New() }
 
 func (w *world) work() deployer.Work {
@@ -99,8 +99,8 @@ func (w *world) work() deployer.Work {
 	}
 }
 
-// configure sets the item's configuration, written as the part of a v1alpha2 ProviderConfiguration after its kind.
-// NAMESPACE stands for the world's namespace.
+// configure sets the item's configuration, written as the part of a v1alpha2 ProviderConfiguration after its kind. NAMESPACE
+// is replaced with the world's namespace.
 func (w *world) configure(text string) {
 	w.Helper()
 	w.configureRaw("apiVersion: manifest.deployer.landscaper.gardener.cloud/v1alpha2\nkind: ProviderConfiguration\n" + text)
@@ -116,7 +116,7 @@ func (w *world) configureRaw(text string) {
 	w.item.Generation++
 }
 
-// start begins a new job and stores what the deployer intends to do.
+// start starts a new job and stores what the deployer intends to do.
 func (w *world) start() error {
 	w.Helper()
 	w.item.Status.JobID = uuid.NewString()
@@ -136,12 +136,12 @@ func (w *world) store(status runtime.Object) {
 	w.item.Status.ProviderStatus = &runtime.RawExtension{Raw: raw}
 }
 
-// remember sets the stored status as an earlier controller has left it.
+// remember sets the stored status to that of an earlier controller.
 func (w *world) remember(text string) {
 	w.item.Status.ProviderStatus = &runtime.RawExtension{Raw: []byte(text)}
 }
 
-// pass calls the deployer once and stores what it wants to remember.
+// pass calls the deployer once and stores the provider status that it returns.
 func (w *world) pass() (deployer.Progress, error) {
 	w.Helper()
 	call := w.deployer.Deploy
@@ -176,11 +176,11 @@ func (w *world) goOn() (deployer.Progress, error) {
 	return w.goOnAfter(func() {})
 }
 
-// goOnAfter lets something happen once the item waits. Only an event can have it looked at again.
+// goOnAfter runs a function once the item waits. Only an event can wake the item.
 func (w *world) goOnAfter(something func()) (deployer.Progress, error) {
 	w.Helper()
 	happen := sync.OnceFunc(something)
-	limit, cancel := context.WithTimeout(w.Context(), time.Minute)
+	limit, cancel := context.WithTimeout(w.Context(), testkit.Patience)
 	defer cancel()
 	for {
 		progress, err := w.pass()
@@ -192,7 +192,7 @@ func (w *world) goOnAfter(something func()) (deployer.Progress, error) {
 	}
 }
 
-// endsAfter is goOnAfter for what must be done in the end.
+// endsAfter is goOnAfter for items that must finish successfully.
 func (w *world) endsAfter(something func()) deployer.Progress {
 	w.Helper()
 	progress, err := w.goOnAfter(something)
@@ -202,7 +202,8 @@ func (w *world) endsAfter(something func()) deployer.Progress {
 	return progress
 }
 
-// await waits for an event, or for a recheck that is due in moments. The usual one would hide an event that is missing.
+// await waits for an event, or for a recheck that is due in moments. Waiting for the default recheck would hide a missing
+// event.
 func (w *world) await(limit context.Context, progress deployer.Progress) {
 	w.Helper()
 	var recheck <-chan time.Time
@@ -217,7 +218,7 @@ func (w *world) await(limit context.Context, progress deployer.Progress) {
 	}
 }
 
-// succeed is deploy for jobs that must be done in the end.
+// succeed is deploy for jobs that must finish successfully.
 func (w *world) succeed(text string) deployer.Progress {
 	w.Helper()
 	progress, err := w.deploy(text)
@@ -258,7 +259,7 @@ func (w *world) managed() []string {
 	return names
 }
 
-// requests returns what was sent to the cluster since the last call, without discovery and watches.
+// requests returns the requests sent to the cluster since the last call, without discovery and watches.
 func (w *world) requests(seen *int) []string {
 	var result []string
 	log := w.transport.Log()
@@ -288,7 +289,7 @@ func (w *world) read(name string, into client.Object) bool {
 	return w.Read(into)
 }
 
-// create stores objects of somebody else, written in YAML.
+// create stores foreign objects, written in YAML.
 func (w *world) create(text string) *unstructured.Unstructured {
 	w.Helper()
 	object := &unstructured.Unstructured{}

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mock deploys nothing and reports what the deploy item tells it to: the final phase, a provider status, exports. Use it to try
+// Package mock deploys nothing and reports what the deploy item requests: the final phase, a provider status, exports. Use it to try
 // blueprints and trees of installations without a cluster to deploy to.
 //
 // Its configuration is the ProviderConfiguration of mock.deployer.landscaper.gardener.cloud/v1alpha1:

@@ -32,7 +32,7 @@ type mock struct{}
 // Type is the type of the items.
 func (mock) Type() lsv1alpha1.DeployItemType { return lsv1alpha1.DeployItemTypeMock }
 
-// Intend remembers the provider status of the configuration from the start.
+// Intend stores the provider status of the configuration from the start.
 func (mock) Intend(_ context.Context, work deployer.Work) (runtime.Object, error) {
 	config, err := configOf(work.Item)
 	if err != nil {
@@ -54,10 +54,10 @@ func (mock) Deploy(_ context.Context, work deployer.Work) (deployer.Progress, er
 		return deployer.Progress{Done: err == nil, Exports: exports}, err
 	case lsv1alpha1.PhaseFailed:
 		return deployer.Progress{}, failure.Terminalf(failure.Details{Operation: "Deploy", Reason: "MockFailure"},
-			"spec.config asks for the phase %s", phase)
+			"spec.config requests phase %s", phase)
 	}
 	progress := deployer.Progress{Recheck: time.Hour, Waiting: decision.Reason{
-		Code: lsv1alpha1.ReasonWaitingForReadiness, Message: fmt.Sprintf("spec.config asks for the phase %s", phase),
+		Code: lsv1alpha1.ReasonWaitingForReadiness, Message: fmt.Sprintf("spec.config requests phase %s", phase),
 	}}
 	if config.InitialPhase != nil && !stopped(work.Item) {
 		progress.Recheck = time.Second
@@ -66,7 +66,7 @@ func (mock) Deploy(_ context.Context, work deployer.Work) (deployer.Progress, er
 	return progress, nil
 }
 
-// phaseOf is the initial phase until the item has been seen in it, and the phase to end in then.
+// phaseOf returns the initial phase until the item has been seen in it, and then the final phase.
 func phaseOf(config *mockv1alpha1.ProviderConfiguration, work deployer.Work) lsv1alpha1.Phase {
 	if config.InitialPhase != nil && !stopped(work.Item) {
 		return *config.InitialPhase
@@ -77,7 +77,7 @@ func phaseOf(config *mockv1alpha1.ProviderConfiguration, work deployer.Work) lsv
 	return cmp.Or(*config.Phase, lsv1alpha1.PhaseSucceeded)
 }
 
-// stopped reports whether the item has been stored in a state of waiting in this job.
+// stopped reports whether a waiting state of the item has been stored in this job.
 func stopped(item *lsv1alpha1.DeployItem) bool {
 	return item.Status.TransitionTimes != nil && item.Status.TransitionTimes.WaitTime != nil
 }
@@ -93,7 +93,7 @@ func configOf(item *lsv1alpha1.DeployItem) (*mockv1alpha1.ProviderConfiguration,
 		return config, nil
 	}
 	if err := json.Unmarshal(item.Spec.Configuration.Raw, config); err != nil {
-		return nil, invalid(fmt.Errorf("spec.config is no configuration of the mock deployer: %w", err))
+		return nil, invalid(fmt.Errorf("spec.config is not a configuration of the mock deployer: %w", err))
 	}
 	if config.APIVersion != mockv1alpha1.SchemeGroupVersion.String() || config.Kind != "ProviderConfiguration" {
 		return nil, invalid(fmt.Errorf("spec.config: want apiVersion %s and kind ProviderConfiguration, not %q and %q",

@@ -16,34 +16,34 @@ import (
 // Decision is what the watchdog does next.
 type Decision = decision.Of[lsv1alpha1.Phase, Effect]
 
-// Effect is something that a decision wants to have done. The types below are all there are.
+// Effect is an action that a decision requests. The types below are all effects.
 type Effect interface {
 	fmt.Stringer
 	effect()
 }
 
 type (
-	// RemoveOperation takes an operation off the item that has no effect there.
+	// RemoveOperation removes an operation that has no effect on the item.
 	RemoveOperation struct{}
 	// DropExports deletes the Secret with the item's exports.
 	DropExports struct{}
-	// RemoveFinalizer lets the item go.
+	// RemoveFinalizer releases the item.
 	RemoveFinalizer struct{}
-	// AddFinalizer puts back the finalizer that somebody has removed.
+	// AddFinalizer restores the finalizer that another client has removed.
 	AddFinalizer struct{}
-	// TellNamespace records, where the end of the namespace does not wipe it out, that what the item has deployed may stay.
+	// TellNamespace records, where the end of the namespace does not delete it, that what the item has deployed may stay.
 	TellNamespace struct{}
-	// Grant replaces the request for a job by the ID of the job to come.
+	// Grant replaces the request for a job by the ID of the new job.
 	Grant struct{}
-	// Adopt makes the granted job the current one. It is done by the status write alone.
+	// Adopt makes the granted job the current one. The status write does it.
 	Adopt struct{}
-	// NoteJob records when the current job was first seen. It is done by the status write alone.
+	// NoteJob records when the current job was first seen. The status write does it.
 	NoteJob struct{}
-	// Tell has the conditions say that no deployer has taken the item. It is done by the status write alone.
+	// Tell makes the conditions report that no deployer has picked up the item. The status write does it.
 	Tell struct{}
-	// TellUnasked has the conditions say that nobody has asked for a job. It is done by the status write alone.
+	// TellUnasked makes the conditions report that no job was requested. The status write does it.
 	TellUnasked struct{}
-	// TimeOut does nothing but return the error that ends the job.
+	// TimeOut only returns the error that ends the job.
 	TimeOut struct{ Err error }
 )
 
@@ -72,7 +72,7 @@ func (RemoveFinalizer) String() string { return "remove the finalizer" }
 func (AddFinalizer) String() string { return "add the finalizer" }
 
 // String names the effect in errors.
-func (TellNamespace) String() string { return "tell that what was deployed may stay" }
+func (TellNamespace) String() string { return "report that what was deployed may stay" }
 
 // String names the effect in errors.
 func (Grant) String() string { return "grant the request" }
@@ -81,31 +81,31 @@ func (Grant) String() string { return "grant the request" }
 func (Adopt) String() string { return "adopt the job" }
 
 // String names the effect in errors.
-func (NoteJob) String() string { return "note the job" }
+func (NoteJob) String() string { return "record the job" }
 
 // String names the effect in errors.
-func (Tell) String() string { return "tell of the wait" }
+func (Tell) String() string { return "report the wait" }
 
 // String names the effect in errors.
-func (TellUnasked) String() string { return "tell that no job was requested" }
+func (TellUnasked) String() string { return "report that no job is requested" }
 
 // String names the effect in errors.
 func (TimeOut) String() string { return "timeout" }
 
-// Codes of reasons, beside those of the API.
+// These are codes of reasons, besides those of the API.
 const (
 	CodeIdle       = "Idle"
 	CodeInProgress = "InProgress"
 	CodeRequested  = "Requested"
 	CodeNoEffect   = "NoEffect"
 	CodeForgotten  = "DeletedWithoutUninstall"
-	// CodeNamespaceEnds says that the item goes with its namespace.
+	// CodeNamespaceEnds says that the item is deleted with its namespace.
 	CodeNamespaceEnds = "NamespaceTerminating"
-	// CodeDamaged says that somebody has removed the finalizer.
+	// CodeDamaged says that another client has removed the finalizer.
 	CodeDamaged = "Damaged"
 )
 
-// Decide says what the watchdog does next. It is total: every combination of facts has an answer.
+// Decide returns what the watchdog does next. It is total: every combination of facts has an answer.
 func Decide(o Observed) Decision {
 	switch {
 	case o.Deleting && o.NamespaceEnds:
@@ -113,7 +113,7 @@ func Decide(o Observed) Decision {
 	case o.Damaged && !o.Finalizer:
 		return Decision{
 			Do:  []Effect{AddFinalizer{}},
-			Why: decision.Reason{Code: CodeDamaged, Message: "somebody has removed the finalizer of " + o.Name},
+			Why: decision.Reason{Code: CodeDamaged, Message: "the finalizer of " + o.Name + " was removed"},
 		}
 	case o.Continuous:
 		return watchContinuously(o)
@@ -129,14 +129,26 @@ func Decide(o Observed) Decision {
 	}
 }
 
-// watchContinuously lets go what is deleted without uninstall, and ends what takes too long. How long an item waits for a
-// deployer is not limited in the continuous flow: nobody has asked for it at a certain time.
+// DecideRestored is Decide once a finalizer that another client has removed is restored: the watchdog does that first, and then decides
+// again in the same pass. So a missing finalizer holds nothing up.
+func DecideRestored(o Observed) Decision {
+	if d := Decide(o); !does[AddFinalizer](d) {
+		return d
+	}
+	o.Finalizer = true
+	return Decide(o)
+}
+
+// watchContinuously releases what is deleted without uninstalling, and ends what takes too long. In the continuous flow, there is no limit
+// for the wait for a deployer: no request sets its start.
 func watchContinuously(o Observed) Decision {
 	switch {
 	case o.Deleting && o.WithoutUninstall && o.Finalizer:
 		return letGo(o)
 	case o.PickedUp && !o.Since.IsZero():
 		return watch(o)
+	case o.Due && !o.PickedUp:
+		return Decision{Wait: true, Why: reason(o)}
 	default:
 		return idle(o)
 	}
@@ -148,7 +160,7 @@ func idle(o Observed) Decision {
 
 func letGo(o Observed) Decision {
 	d := Decision{Wait: true, Why: decision.Reason{
-		Code: CodeForgotten, Message: o.Name + " is deleted, and what it has deployed stays"}}
+		Code: CodeForgotten, Message: o.Name + " is deleted, and what it deployed stays"}}
 	if o.Exported {
 		d.Do = append(d.Do, DropExports{})
 	}
@@ -156,20 +168,20 @@ func letGo(o Observed) Decision {
 	return d
 }
 
-// goWithNamespace lets an item go whose namespace is being deleted. Its Target, its Secrets and whoever could hand it a job go, too, so
-// that nothing could be uninstalled in an orderly way any more.
+// goWithNamespace releases an item whose namespace is being deleted. Its Target, its Secrets and the objects that could pass it a job are
+// deleted too, so that an orderly uninstallation is no longer possible.
 func goWithNamespace(o Observed) Decision {
 	if !o.Finalizer {
 		return idle(o)
 	}
 	return Decision{
 		Do: []Effect{TellNamespace{}, RemoveFinalizer{}}, Wait: true,
-		Why: decision.Reason{Code: CodeNamespaceEnds, Message: o.Name + " goes with its namespace, and what it has deployed may stay"},
+		Why: decision.Reason{Code: CodeNamespaceEnds, Message: o.Name + " is deleted with its namespace, and what it deployed may stay"},
 	}
 }
 
 func open(o Observed) Decision {
-	why := decision.Reason{Code: CodeRequested, Message: "a job of this deploy item alone was asked for"}
+	why := decision.Reason{Code: CodeRequested, Message: "a job for this deploy item alone was requested"}
 	switch o.Job.Open(o.Request) {
 	case run.OpenByGrant:
 		return Decision{Do: []Effect{Grant{}}, Why: why}
@@ -180,18 +192,18 @@ func open(o Observed) Decision {
 		if o.Unasked {
 			d.Do = []Effect{TellUnasked{}}
 			d.Why = decision.Reason{Code: run.ReasonNotRequested, Message: fmt.Sprintf(
-				"No job requested yet: an execution passes one on, somebody writes status.jobID, or sets the annotation %s=%s",
+				"No job requested yet: wait for one from the execution, set status.jobID, or set the annotation %s=%s",
 				lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationTestReconcile)}
 		}
 		return d
 	}
 }
 
-// tellAfter is how long nobody is told that no deployer has taken an item. Usually one does at once, and telling of it
+// tellAfter is the delay before the conditions report that no deployer has picked up an item. Usually one does at once, and the report
 // would cost a write.
 const tellAfter = 30 * time.Second
 
-// watch waits for a deployer to pick the item up, or to come to an end.
+// watch waits for a deployer to pick the item up, or to finish.
 func watch(o Observed) Decision {
 	untold := !o.PickedUp && !o.Told
 	switch {
@@ -214,15 +226,15 @@ func watch(o Observed) Decision {
 
 func reason(o Observed) decision.Reason {
 	if o.PickedUp {
-		return decision.Reason{Code: CodeInProgress, Message: fmt.Sprintf("deployer %s works on %s%s", o.Deployer, o.Name, span(o))}
+		return decision.Reason{Code: CodeInProgress, Message: fmt.Sprintf("deployer %s is working on %s%s", o.Deployer, o.Name, span(o))}
 	}
 	return decision.Reason{
 		Code:    lsv1alpha1.ReasonWaitingForDeployer,
-		Message: fmt.Sprintf("no deployer for type %s has taken %s%s", o.Type, o.Name, span(o)),
+		Message: fmt.Sprintf("no deployer for type %s has picked up %s%s", o.Type, o.Name, span(o)),
 	}
 }
 
-// span is " since 12:00; it fails at 12:05", as far as that is known.
+// span returns " since 12:00; it fails at 12:05", as far as that is known.
 func span(o Observed) string {
 	text := ""
 	if !o.Since.IsZero() {
@@ -241,33 +253,33 @@ func timeout(o Observed) error {
 		Codes:     []string{string(lsv1alpha1.ErrorTimeout)},
 	}
 	if !o.PickedUp {
-		return failure.Terminalf(details, "no deployer for type %s has taken the deploy item within %s: check that one runs%s",
-			o.Type, o.Deadline.Sub(o.Since), forTarget(o))
+		return failure.Terminalf(details, "timed out after %s: no deployer for type %s has picked up the deploy item; check that one is running%s",
+			o.Deadline.Sub(o.Since), o.Type, forTarget(o))
 	}
 	details.Operation, details.Reason = "Deploy", lsv1alpha1.ReasonProgressingTimeout
 	if o.Phase.IsDeletion() {
 		details.Operation = "Delete"
 	}
-	return failure.Terminalf(details, "deployer %s has not come to an end within %s; %s. If it only needs more time, raise spec.timeout",
-		o.Deployer, o.Deadline.Sub(o.Since), o.LastWord)
+	return failure.Terminalf(details, "timed out after %s: deployer %s %s. To allow more time, raise spec.timeout",
+		o.Deadline.Sub(o.Since), o.Deployer, o.LastWord)
 }
 
-// forTarget says what a Target has to do with the choice of a deployer.
+// forTarget says how a Target affects which deployer is responsible.
 func forTarget(o Observed) string {
 	if o.Target == "" {
 		return ""
 	}
-	return fmt.Sprintf(", that Target %s exists, and that the deployer's target selectors choose it", o.Target)
+	return fmt.Sprintf(", that Target %s exists, and that the deployer's target selectors match it", o.Target)
 }
 
 // String says what the time was spent on.
 func (w LastWord) String() string {
 	switch {
 	case w.Text == "":
-		return "it has not said what it waits for"
+		return "did not report what it was waiting for"
 	case w.Failed:
-		return fmt.Sprintf("since %s it failed with: %s", w.Since.UTC().Format(time.RFC3339), w.Text)
+		return fmt.Sprintf("has been failing since %s: %s", w.Since.UTC().Format(time.RFC3339), w.Text)
 	default:
-		return fmt.Sprintf("since %s it waited for this: %s", w.Since.UTC().Format(time.RFC3339), w.Text)
+		return fmt.Sprintf("has been waiting since %s: %s", w.Since.UTC().Format(time.RFC3339), w.Text)
 	}
 }

@@ -2,5 +2,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package watchdog decides what must happen to a deploy item whether or not it has a deployer: it times out, it is deleted without being
-// uninstalled, somebody requests a job of this item alone, or sets an operation that has no effect there.
+// uninstalled, a user requests a job of this item alone, or sets an operation that has no effect there.
 package watchdog

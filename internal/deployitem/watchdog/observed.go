@@ -17,71 +17,71 @@ import (
 // Snapshot is what was read about an item.
 type Snapshot struct {
 	Item *lsv1alpha1.DeployItem
-	// PickupTimeout is how long an item may wait for a deployer; zero is no limit.
+	// PickupTimeout is how long an item may wait for a deployer; zero means no limit.
 	PickupTimeout time.Duration
-	// NewJobID is a UUID that nobody has used, for a job that is asked for.
+	// NewJobID is an unused UUID for a requested job.
 	NewJobID string
-	// NamespaceEnds says that the namespace is being deleted. It matters for an item that is being deleted only.
+	// NamespaceEnds says that the namespace is being deleted. It only matters for an item that is being deleted.
 	NamespaceEnds bool
 	Now           time.Time
 }
 
-// Observed is everything that a decision depends on.
+// Observed contains everything that a decision depends on.
 type Observed struct {
 	// Name and Type are for messages.
 	Name string
 	Type lsv1alpha1.DeployItemType
-	// Deployer is who has picked up the item, and Target is what spec.target names, for messages.
+	// Deployer is the one that has picked up the item, and Target is what spec.target names, for messages.
 	Deployer, Target string
-	// LastWord is what the deployer that has picked up the item said last: for what it waits, or what it failed with.
+	// LastWord is what the deployer that has picked up the item reported last: what it waits for, or how it failed.
 	LastWord LastWord
 
 	Phase lsv1alpha1.Phase
 	Job   run.Job
-	// Request is set while the item is asked for a job of its own.
+	// Request is set while a separate job of the item is requested.
 	Request run.Request
 	// NewJobID is the job that a request gets.
 	NewJobID string
-	// Idle is the operation that was put on the item and has no effect there.
+	// Idle is an operation on the item that has no effect there.
 	Idle lsv1alpha1.Operation
-	// Continuous is set for items of the continuous flow, which have no jobs.
+	// Continuous is set for items in the continuous flow, which have no jobs.
 	Continuous bool
-	// Deleting is set once the deletion was asked for; WithoutUninstall, if nothing in the target shall be touched.
+	// Deleting is set once the deletion was requested; WithoutUninstall, if nothing in the target may be touched.
 	Deleting, WithoutUninstall bool
-	// NamespaceEnds is set once the namespace is being deleted: the item's Target and all that a deployer needs goes with it.
+	// NamespaceEnds is set once the namespace is being deleted: the item's Target and everything that a deployer needs is deleted with it.
 	NamespaceEnds bool
 	Finalizer     bool
-	// Damaged is set if somebody has removed the finalizer of an item that an execution has made.
+	// Damaged is set if another client has removed the finalizer of an item that an execution has created.
 	Damaged bool
 	// Exported is set if the item has exported something.
 	Exported bool
 
-	// PickedUp is set if a deployer works on the current job.
-	PickedUp bool
-	// Unasked is set if somebody has made the item by hand, it never had a job, and its conditions do not say so.
+	// PickedUp is set if a deployer works on the current job. Due is set in the continuous flow if a deployer has work to do on the item.
+	PickedUp, Due bool
+	// Unasked is set if the item was created by hand, never had a job, and its conditions do not say so.
 	Unasked bool
-	// Told is set if the conditions say that no deployer has taken the item.
+	// Told is set if the conditions say that no deployer has picked up the item.
 	Told bool
-	// Since is when the present wait began, for a deployer or for the end of its work; zero if nobody has noted it.
+	// Since is when the current wait started, for a deployer or for the end of its work; zero if that was not recorded.
 	Since time.Time
-	// Deadline is when it ends; zero if it need not.
+	// Deadline is when it times out; zero if it does not.
 	Deadline time.Time
 	Now      time.Time
 
 	pickupTimeout time.Duration
 }
 
-// LastWord is what the status says of the work on an item.
+// LastWord is what the status says about the work on an item.
 type LastWord struct {
-	// Text names the object and what is missing, or what went wrong. It is empty if the deployer has said nothing.
+	// Text names the object and what is missing, or what went wrong. It is empty if the deployer has reported nothing.
 	Text string
-	// Failed is set if it is an error, and not a wait.
+	// Failed is set if it is an error rather than a wait.
 	Failed bool
-	// Since is when it was first said.
+	// Since is when it was first reported.
 	Since time.Time
 }
 
-// NewObserved turns what was read into facts.
+// NewObserved derives the facts from what was read.
 func NewObserved(s Snapshot) Observed {
 	item, status := s.Item, &s.Item.Status
 	operation := lsv1alpha1.Operation(item.Annotations[lsv1alpha1.OperationAnnotation])
@@ -115,6 +115,7 @@ func NewObserved(s Snapshot) Observed {
 	if item.Spec.Target != nil {
 		o.Target = item.Namespace + "/" + item.Spec.Target.Name
 	}
+	o.Due = o.Continuous && deployitem.HasWork(item)
 	o.Since, o.Deadline = waitOf(item, s.PickupTimeout)
 	if o.PickedUp {
 		o.LastWord = lastWordOf(status)
@@ -128,7 +129,7 @@ func told(status *lsv1alpha1.DeployItemStatus) bool {
 	})
 }
 
-// lastWordOf finds what a deployer that has picked up the item says of its work. That it has begun says nothing.
+// lastWordOf finds what a deployer that has picked up the item reports about its work. The report that it has started does not count.
 func lastWordOf(status *lsv1alpha1.DeployItemStatus) LastWord {
 	if e := status.LastError; e != nil {
 		return LastWord{Text: e.Message, Failed: true, Since: e.LastTransitionTime.Time}
@@ -156,7 +157,7 @@ func waitOf(item *lsv1alpha1.DeployItem, pickupTimeout time.Duration) (since, de
 	return since, since.Add(pickupTimeout)
 }
 
-// progressDeadline takes a timeout that cannot be read for the default: the item must not run forever for it.
+// progressDeadline uses the default for an invalid timeout: the item must not run forever because of it.
 func progressDeadline(item *lsv1alpha1.DeployItem, since time.Time) time.Time {
 	if since.IsZero() {
 		return time.Time{}
@@ -168,8 +169,8 @@ func progressDeadline(item *lsv1alpha1.DeployItem, since time.Time) time.Time {
 	return deadline
 }
 
-// handed returns when the item got its current job; zero if nobody has noted it. Who starts an item by hand writes the
-// ID of the job alone, and leaves the times of the job before as they were: that one has an end.
+// handed returns when the item got its current job; zero if that was not recorded. A user who starts an item by hand writes only the ID of
+// the job, and leaves the times of the previous job as they were: that job has ended.
 func handed(status *lsv1alpha1.DeployItemStatus) time.Time {
 	if status.JobIDGenerationTime == nil {
 		return time.Time{}
@@ -181,15 +182,14 @@ func handed(status *lsv1alpha1.DeployItemStatus) time.Time {
 	return status.JobIDGenerationTime.Time
 }
 
-// damaged reports whether somebody has removed the finalizer of an item. Executions create their items with it; what others make by hand
-// may have another way to be let go.
+// damaged reports whether another client has removed the finalizer of an item. Executions create their items with it; items of others may
+// be released in another way.
 func damaged(item *lsv1alpha1.DeployItem) bool {
 	return item.DeletionTimestamp.IsZero() && item.Labels[lsv1alpha1.ExecutionManagedByLabel] != "" &&
 		!slices.Contains(item.Finalizers, lsv1alpha1.Finalizer)
 }
 
-// unasked reports whether nobody has asked for a job of an item, and its status does not say so. An item of an execution waits for its
-// turn.
+// unasked reports whether no job of an item was requested, and its status does not say so. An item of an execution waits for its turn.
 func unasked(item *lsv1alpha1.DeployItem) bool {
 	status := &item.Status
 	silent := !slices.ContainsFunc(status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Type == lsv1alpha1.ConditionReady })
@@ -197,8 +197,7 @@ func unasked(item *lsv1alpha1.DeployItem) bool {
 		item.DeletionTimestamp.IsZero() && metav1.GetControllerOfNoCopy(item) == nil
 }
 
-// Concerns reports whether there is anything about the item that the watchdog may have to act on. Items that have
-// finished, and these are most, cost nothing but this question.
+// Concerns reports whether the watchdog may have to act on the item. Most items have finished, and cost nothing but this call.
 func Concerns(item *lsv1alpha1.DeployItem) bool {
 	_, asked := item.Annotations[lsv1alpha1.OperationAnnotation]
 	_, granted := item.Annotations[run.GrantAnnotation]

@@ -14,8 +14,8 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// Settle writes the outcome of a decision into the status and returns the facts as they stand then. The status belongs
-// to the deployer; the watchdog writes into it what ends a job, and when one begins.
+// Settle writes the outcome of a decision to the status and returns the facts afterwards. The status belongs to the deployer; the watchdog
+// writes to it only what ends a job, and when one starts.
 func Settle(item *lsv1alpha1.DeployItem, o Observed, d Decision, err error) Observed {
 	status := &item.Status
 	switch {
@@ -40,14 +40,14 @@ func Settle(item *lsv1alpha1.DeployItem, o Observed, d Decision, err error) Obse
 	return o
 }
 
-// note records when the current job was first seen; the times of the one before are over.
+// note records when the current job was first seen; it clears the times of the previous one.
 func note(status *lsv1alpha1.DeployItemStatus, o Observed) {
 	at := metav1.NewTime(o.Now)
 	status.JobIDGenerationTime = &at
 	status.TransitionTimes = &lsv1alpha1.TransitionTimes{TriggerTime: &at}
 }
 
-// end finishes the current job as failed. What a job that nobody has begun finds in the status is of the one before.
+// end finishes the current job as failed. If no deployer has started the job, the contents of the status belong to the previous one.
 func end(item *lsv1alpha1.DeployItem, o Observed, err error) {
 	status := &item.Status
 	deletion := !o.Continuous && deployitem.InDeletionFlow(o.Deleting, o.Phase)

@@ -268,7 +268,7 @@ func TestJOB74_TimeRunsOut(t *testing.T) {
 	}
 }
 
-// An error that only says that the time was up leaves people without the cause, which the status had a moment before.
+// An error that only reports a timeout hides the cause, which the status had a moment before.
 func TestJOB74_ATimeoutKeepsWhatTheTimeWasSpentOn(t *testing.T) {
 	since := metav1.NewTime(noon.Add(-7 * time.Minute))
 	waiting := func(reason, message string) func(*lsv1alpha1.DeployItem) {
@@ -286,7 +286,7 @@ func TestJOB74_ATimeoutKeepsWhatTheTimeWasSpentOn(t *testing.T) {
 	}{
 		"a wait": {
 			lsv1alpha1.PhaseProgressing, waiting(lsv1alpha1.ReasonWaitingForReadiness, "Deployment a/b: 0 of 1; it fails at 2026-05-04T12:00:00Z"),
-			"since 2026-05-04T11:53:00Z it waited for this: Deployment a/b: 0 of 1. If",
+			"has been waiting since 2026-05-04T11:53:00Z: Deployment a/b: 0 of 1. To",
 		},
 		"an error": {
 			lsv1alpha1.PhaseDeleting, func(i *lsv1alpha1.DeployItem) {
@@ -298,21 +298,21 @@ func TestJOB74_ATimeoutKeepsWhatTheTimeWasSpentOn(t *testing.T) {
 					LastUpdateTime:     metav1.NewTime(noon),
 				}
 			},
-			"since 2026-05-04T11:53:00Z it failed with: no route to example.org. If",
+			"has been failing since 2026-05-04T11:53:00Z: no route to example.org. To",
 		},
 		"silence": {
 			lsv1alpha1.PhaseProgressing,
-			waiting("PickedUp", "deployer x works on it"),
-			"it has not said what it waits for",
+			waiting("PickedUp", "deployer x is working on it"),
+			"did not report what it was waiting for",
 		},
-		"no condition": {lsv1alpha1.PhaseProgressing, func(*lsv1alpha1.DeployItem) {}, "it has not said what it waits for"},
+		"no condition": {lsv1alpha1.PhaseProgressing, func(*lsv1alpha1.DeployItem) {}, "did not report what it was waiting for"},
 		"an item nobody takes": {
 			"",
 			func(i *lsv1alpha1.DeployItem) { i.Spec.Target = &lsv1alpha1.ObjectReference{Name: "far"} },
 			"Target ns/far exists",
 		},
-		"of the job before":       {"", waiting(lsv1alpha1.ReasonWaitingForReadiness, "of the job before"), "check that one runs"},
-		"without a Target to see": {"", func(*lsv1alpha1.DeployItem) {}, "check that one runs"},
+		"of the job before":       {"", waiting(lsv1alpha1.ReasonWaitingForReadiness, "of the job before"), "check that one is running"},
+		"without a Target to see": {"", func(*lsv1alpha1.DeployItem) {}, "check that one is running"},
 	}
 	for name, test := range tests {
 		i := item(test.phase, "b", "a", time.Hour)
@@ -331,12 +331,12 @@ func TestJOB74_ATimeoutKeepsWhatTheTimeWasSpentOn(t *testing.T) {
 	}
 }
 
-// People see in the conditions that no deployer has come, instead of nothing or the end of the job before.
-func TestAnItemThatNobodyTakesSaysSo(t *testing.T) {
+// The conditions show users that no deployer has come, instead of nothing or the end of the previous job.
+func TestAnItemThatIsNotPickedUpSaysSo(t *testing.T) {
 	for _, phase := range []lsv1alpha1.Phase{"", lsv1alpha1.PhaseSucceeded} {
 		i := item(phase, "b", "a", 30*time.Second)
 		i.Status.Conditions = []lsv1alpha1.Condition{{Type: lsv1alpha1.ConditionReady, Status: lsv1alpha1.ConditionTrue, Reason: "Succeeded"}}
-		if done, d := walk(t, i, noon); !slices.Equal(done, []string{"tell of the wait"}) || d.RequeueAfter != 4*time.Minute+30*time.Second {
+		if done, d := walk(t, i, noon); !slices.Equal(done, []string{"report the wait"}) || d.RequeueAfter != 4*time.Minute+30*time.Second {
 			t.Errorf("did %v, again in %s", done, d.RequeueAfter)
 		}
 		if i.Status.Phase != phase || i.Status.IsFinished() || i.Status.JobID != "b" {
@@ -355,7 +355,29 @@ func TestAnItemThatNobodyTakesSaysSo(t *testing.T) {
 	}
 }
 
-// Who starts an item by hand writes status.jobID and nothing else.
+// In the continuous flow, the status does not report it, because no request sets the start of the wait. The decision says it, for those
+// who ask why nothing happens.
+func TestAContinuousItemThatIsNotPickedUpWaitsForItsDeployer(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*lsv1alpha1.DeployItem)
+		code   string
+	}{
+		"new":      {func(i *lsv1alpha1.DeployItem) { i.Status = lsv1alpha1.DeployItemStatus{} }, lsv1alpha1.ReasonWaitingForDeployer},
+		"changed":  {func(i *lsv1alpha1.DeployItem) { i.Generation = 2 }, lsv1alpha1.ReasonWaitingForDeployer},
+		"finished": {func(*lsv1alpha1.DeployItem) {}, watchdog.CodeIdle},
+	} {
+		i := item(lsv1alpha1.PhaseSucceeded, "", "", time.Hour)
+		i.Spec.Flow, i.Generation, i.Status.ObservedGeneration = lsv1alpha1.FlowContinuous, 1, 1
+		test.change(i)
+		before := i.DeepCopy()
+		_, d := walk(t, i, noon)
+		if diff := cmp.Diff(before, i); diff != "" || d.Why.Code != test.code {
+			t.Errorf("%s: decided %q, changed (-before +after):\n%s", name, d.Why, diff)
+		}
+	}
+}
+
+// A user who starts an item by hand writes status.jobID and nothing else.
 func TestJOB74_TimeOfAJobStartedByHandBeginsWhenItIsSeen(t *testing.T) {
 	fresh := item("", "b", "", 0)
 	fresh.Status.JobIDGenerationTime = nil
@@ -364,11 +386,11 @@ func TestJOB74_TimeOfAJobStartedByHandBeginsWhenItIsSeen(t *testing.T) {
 	again.Status.TransitionTimes = &lsv1alpha1.TransitionTimes{FinishedTime: &ended}
 	for name, i := range map[string]*lsv1alpha1.DeployItem{"first job": fresh, "second job": again} {
 		done, d := walk(t, i, noon)
-		if !slices.Equal(done, []string{"note the job"}) || d.RequeueAfter != 30*time.Second {
+		if !slices.Equal(done, []string{"record the job"}) || d.RequeueAfter != 30*time.Second {
 			t.Errorf("%s: did %v, again in %s", name, done, d.RequeueAfter)
 		}
 		done, d = walk(t, i, noon.Add(time.Minute))
-		if !slices.Equal(done, []string{"tell of the wait"}) || d.RequeueAfter != 4*time.Minute {
+		if !slices.Equal(done, []string{"report the wait"}) || d.RequeueAfter != 4*time.Minute {
 			t.Errorf("%s, later: did %v, again in %s", name, done, d.RequeueAfter)
 		}
 		since := "ns/db since 2026-05-04T12:00:00Z; it fails at 2026-05-04T12:05:00Z"

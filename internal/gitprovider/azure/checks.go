@@ -16,13 +16,14 @@ import (
 
 const (
 	checking = "read the checks of a pull request"
-	// policyVersion has never left the preview.
+	// policyVersion has never left preview.
 	policyVersion = "5.0-preview.1"
-	// buildPolicy is the type of policies that build.
+	// buildPolicy is the type of build policies.
 	buildPolicy = "0609b952-1397-4640-95ec-e00a01b2c241"
 )
 
-// Checks puts together what Azure DevOps keeps apart: statuses, which others post, and the builds that policies of the base branch demand.
+// Checks combines what Azure DevOps keeps apart: statuses, posted by other systems, and the builds that policies of the base branch
+// require.
 func (f *provider) Checks(ctx context.Context, of gitprovider.PullRequest) (gitprovider.Checks, error) {
 	all, allStatuses, err := f.client.AllChecks(func(int) ([]gitprovider.Check, bool, error) {
 		checks, err := f.statuses(ctx, of)
@@ -45,7 +46,7 @@ func (f *provider) Checks(ctx context.Context, of gitprovider.PullRequest) (gitp
 	return checks, nil
 }
 
-// status is what something says of a pull request, or of one of the states that it has been in, which are counted as iterations.
+// status is a status of a pull request, or of one of its earlier states, which are numbered as iterations.
 type status struct {
 	ID        int64  `json:"id"`
 	State     string `json:"state"`
@@ -67,7 +68,7 @@ var statusStates = map[string]gitprovider.ChecksState{
 	"error":              gitprovider.ChecksFailed,
 }
 
-// statuses returns the last status of each origin, without those of commits that are not the head any more.
+// statuses returns the latest status of each origin, without those of commits that are no longer the head.
 func (f *provider) statuses(ctx context.Context, of gitprovider.PullRequest) ([]gitprovider.Check, error) {
 	var answer struct {
 		Value []status `json:"value"`
@@ -99,7 +100,7 @@ func (f *provider) statuses(ctx context.Context, of gitprovider.PullRequest) ([]
 	return checks, nil
 }
 
-// iteration is the number of the last state of the pull request that has its head; zero if there is none.
+// iteration returns the number of the latest state of the pull request that has its head; zero if there is none.
 func (f *provider) iteration(ctx context.Context, of gitprovider.PullRequest) (int64, error) {
 	var answer struct {
 		Value []struct {
@@ -147,7 +148,7 @@ func (f *provider) builds(ctx context.Context, of gitprovider.PullRequest) ([]gi
 	return checks, err
 }
 
-// evaluation is what a policy says of a pull request.
+// evaluation is the result of a policy for a pull request.
 type evaluation struct {
 	Status        string `json:"status"`
 	Configuration struct {
@@ -170,7 +171,7 @@ var evaluationStates = map[string]gitprovider.ChecksState{
 	"broken":   gitprovider.ChecksFailed,
 }
 
-// projectID is what policies know the project by. Every pull request tells it.
+// projectID returns the ID of the project in policies. Every pull request contains it.
 func (f *provider) projectID(ctx context.Context, of gitprovider.PullRequest) (string, error) {
 	if known := f.project.Load(); known != nil {
 		return *known, nil
@@ -181,5 +182,5 @@ func (f *provider) projectID(ctx context.Context, of gitprovider.PullRequest) (s
 	if known := f.project.Load(); known != nil {
 		return *known, nil
 	}
-	return "", f.client.Malformed(checking, "pull request %d does not say which project it is in", of.Number)
+	return "", f.client.Malformed(checking, "pull request %d has no project", of.Number)
 }

@@ -11,17 +11,17 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// location is where a repository is at Azure DevOps.
+// location is the location of a repository on Azure DevOps.
 type location struct {
 	repository gitprovider.Repository
 	// server is the scheme and host.
 	server string
-	// collection is the organisation, or what leads to the collection on premises; empty at the old hosts of organisations.
+	// collection is the organisation, or the path of the collection on premises; empty on legacy hosts of organisations.
 	collection    []string
 	project, name string
 }
 
-// Identify tells which repository an address means.
+// Identify returns the repository that an address means.
 func Identify(address gitprovider.Address) (gitprovider.Repository, error) {
 	where, err := locate(address)
 	return where.repository, err
@@ -32,14 +32,14 @@ const cloudForm = "https://dev.azure.com/ORGANISATION/PROJECT/_git/REPOSITORY"
 func locate(address gitprovider.Address) (location, error) {
 	at := slices.Index(address.Segments, "_git")
 	if at < 0 {
-		return location{}, gitprovider.Misconfiguredf("url has no part _git: write it as %s", cloudForm)
+		return location{}, gitprovider.Misconfiguredf("url has no part _git: use %s", cloudForm)
 	}
 	before, after := address.Segments[:at], address.Segments[at+1:]
 	if len(after) == 2 && (after[0] == "_optimized" || after[0] == "_full") {
 		after = after[1:]
 	}
 	if len(after) != 1 {
-		return location{}, gitprovider.Misconfiguredf("url has %d parts after _git, it needs one: write it as %s", len(after), cloudForm)
+		return location{}, gitprovider.Misconfiguredf("url has %d parts after _git, it needs one: use %s", len(after), cloudForm)
 	}
 	where := location{server: address.Scheme + "://" + address.Host, name: after[0]}
 	where.collection, where.project = divide(address.Host, before, where.name)
@@ -51,7 +51,7 @@ func locate(address gitprovider.Address) (location, error) {
 	return where, nil
 }
 
-// divide tells the collection from the project. The latter is left out of the URL if the repository is called like it.
+// divide separates the collection from the project. The URL omits the project if the repository has the same name.
 func divide(host string, before []string, name string) (collection []string, project string) {
 	if len(before) <= partsOfCollection(host, before) {
 		return before, name
@@ -70,15 +70,15 @@ func partsOfCollection(host string, before []string) int {
 	return 1
 }
 
-// ofOrganisation reports whether the host already names the organisation.
+// ofOrganisation reports whether the host itself names the organisation.
 func ofOrganisation(host string) bool { return strings.HasSuffix(host, ".visualstudio.com") }
 
 func (l location) complaint(host string) string {
 	switch {
 	case host == "dev.azure.com" && len(l.collection) != 1:
-		return "url does not have the form of the cloud: write it as " + cloudForm
+		return "url does not have the form of the cloud: use " + cloudForm
 	case !ofOrganisation(host) && len(l.collection) == 0:
-		return "url names no collection: write it as https://HOST/COLLECTION/PROJECT/_git/REPOSITORY"
+		return "url has no collection: use https://HOST/COLLECTION/PROJECT/_git/REPOSITORY"
 	}
 	return ""
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package azure speaks to Azure DevOps, in the cloud and on premises, about pull requests.
+// Package azure is the client for pull requests on Azure DevOps, in the cloud and on premises.
 package azure
 
 import (
@@ -21,7 +21,7 @@ import (
 const (
 	listing    = "list pull requests"
 	pageSize   = 100
-	apiVersion = "5.0" // which Azure DevOps Server 2019 understands, too
+	apiVersion = "5.0" // Azure DevOps Server 2019 supports it, too
 	listedBody = 400   // characters of a description that listings show
 )
 
@@ -30,11 +30,11 @@ type provider struct {
 	policies *rest.Client // of the API for policies of the project
 	location location
 	path     string // of its pull requests
-	// project is its identifier, once a pull request has told it.
+	// project is the ID of the project, known once a pull request has been read.
 	project atomic.Pointer[string]
 }
 
-// New returns the repository at an address like https://dev.azure.com/organization/project/_git/name.
+// New returns the repository at an address such as https://dev.azure.com/organization/project/_git/name.
 func New(address gitprovider.Address, credentials gitprovider.Credentials, rules dial.Rules) (gitprovider.Provider, error) {
 	where, err := locate(address)
 	if err != nil {
@@ -62,7 +62,7 @@ func New(address gitprovider.Address, credentials gitprovider.Credentials, rules
 	return &provider{client: client, policies: policies, location: where, path: "/pullrequests"}, nil
 }
 
-// judgeSignIn finds out that a token is not accepted: the cloud answers with a page to sign in, or a redirect to it.
+// judgeSignIn detects a rejected token: the cloud responds with a sign-in page, or a redirect to one.
 func judgeSignIn(answer rest.Answer) gitprovider.Class {
 	redirected := answer.Status == http.StatusFound && strings.Contains(answer.Header.Get("Location"), "_signin")
 	if answer.Status == http.StatusNonAuthoritativeInfo || redirected {
@@ -86,7 +86,7 @@ func (f *provider) Create(ctx context.Context, wish gitprovider.NewPullRequest) 
 	})
 }
 
-// judgeCreation recognises duplicates by the number that Azure DevOps gives this error.
+// judgeCreation recognises duplicates by their error number.
 func judgeCreation(answer rest.Answer) gitprovider.Class {
 	if answer.Status == http.StatusConflict && strings.Contains(string(answer.Body), "TF401179") {
 		return gitprovider.Duplicate
@@ -94,7 +94,7 @@ func judgeCreation(answer rest.Answer) gitprovider.Class {
 	return ""
 }
 
-// FindByHead reads each pull request that it finds, since listings cut descriptions after 400 characters.
+// FindByHead reads each pull request that it finds, since listings truncate descriptions after 400 characters.
 func (f *provider) FindByHead(ctx context.Context, head, base string) ([]gitprovider.PullRequest, error) {
 	all, err := f.pages(ctx, "look for pull requests", url.Values{
 		"searchCriteria.status":        {"all"},
@@ -117,7 +117,7 @@ func (f *provider) Get(ctx context.Context, number int64) (gitprovider.PullReque
 	return f.change(ctx, rest.Request{Operation: "read a pull request", Method: http.MethodGet, Path: f.pathOf(number)})
 }
 
-// List returns all that is open: Azure DevOps can neither sort by the last change nor answer conditionally.
+// List returns everything that is open: Azure DevOps supports neither sorting by the last change nor conditional requests.
 func (f *provider) List(ctx context.Context, _ gitprovider.Cursor) (gitprovider.Listing, error) {
 	open, err := f.pages(ctx, listing, url.Values{"searchCriteria.status": {"active"}})
 	if err != nil {
@@ -126,7 +126,7 @@ func (f *provider) List(ctx context.Context, _ gitprovider.Cursor) (gitprovider.
 	return gitprovider.Listing{PullRequests: open, Complete: true}, nil
 }
 
-// History relies on the order in which Azure DevOps lists, which is the newest first.
+// History relies on the order of listings in Azure DevOps, which is the newest first.
 func (f *provider) History(ctx context.Context) ([]gitprovider.PullRequest, error) {
 	return f.client.History(listing,
 		f.pager(ctx, listing, url.Values{"searchCriteria.status": {"all"}}),
@@ -137,7 +137,7 @@ func (f *provider) pages(ctx context.Context, operation string, query url.Values
 	return f.client.All(operation, f.pager(ctx, operation, query))
 }
 
-// pager reads pages until one is not full, since nothing in an answer says whether there is another.
+// pager reads pages until one is not full, since responses do not say whether there is another.
 func (f *provider) pager(ctx context.Context, operation string, query url.Values) func(int) (rest.Page, error) {
 	return func(number int) (rest.Page, error) {
 		query.Set("$top", strconv.Itoa(pageSize))
@@ -179,7 +179,7 @@ func (f *provider) Close(ctx context.Context, number int64) (gitprovider.PullReq
 	})
 }
 
-// Comment begins a thread that is closed already, so that no policy waits for somebody to resolve it.
+// Comment starts a thread that is already closed, so that no policy waits for its resolution.
 func (f *provider) Comment(ctx context.Context, number int64, text string) error {
 	type comment struct {
 		ParentCommentID int    `json:"parentCommentId"`
@@ -195,7 +195,7 @@ func (f *provider) Comment(ctx context.Context, number int64, text string) error
 	return err
 }
 
-// change sends a request whose answer is one pull request.
+// change sends a request that returns one pull request.
 func (f *provider) change(ctx context.Context, request rest.Request) (gitprovider.PullRequest, error) {
 	var answer pull
 	request.Into = &answer
@@ -206,14 +206,14 @@ func (f *provider) change(ctx context.Context, request rest.Request) (gitprovide
 	return f.client.Checked(request.Operation, answer.common(f.location))
 }
 
-// note remembers which project a pull request is in.
+// note caches the project of a pull request.
 func (f *provider) note(p pull) {
 	if id := p.Repository.Project.ID; id != "" {
 		f.project.Store(&id)
 	}
 }
 
-// do names the version of the API, without which Azure DevOps refuses requests that change something.
+// do adds the API version, without which Azure DevOps rejects requests that change something.
 func (f *provider) do(ctx context.Context, request rest.Request) (rest.Answer, error) {
 	if request.Query == nil {
 		request.Query = url.Values{}

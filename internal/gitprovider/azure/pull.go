@@ -14,7 +14,7 @@ import (
 
 const branchPrefix = "refs/heads/"
 
-// pull is what we read of Azure DevOps' pull requests.
+// pull holds the fields of Azure DevOps' pull requests that are used.
 type pull struct {
 	PullRequestID         int64      `json:"pullRequestId"`
 	Status                string     `json:"status"`
@@ -55,7 +55,7 @@ func (p *pull) common(where location) gitprovider.PullRequest {
 		HeadCommit:  p.LastMergeSourceCommit.CommitID,
 		Fork:        p.ForkSource != nil,
 		Base:        strings.TrimPrefix(p.TargetRefName, branchPrefix),
-		MergeCommit: p.LastMergeCommit.CommitID, // of an attempt, as long as it is not completed
+		MergeCommit: p.LastMergeCommit.CommitID, // of an attempted merge, as long as it is not completed
 		ClosedBy:    p.ClosedBy.UniqueName,
 		CreatedTime: p.CreationDate,
 	}

@@ -11,7 +11,7 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// ParseWebhook reads a call of a service hook that sends a user name and the secret as password. Azure DevOps does not sign.
+// ParseWebhook parses a call of a service hook that sends a user name, and the secret as password. Azure DevOps does not sign.
 func ParseWebhook(header http.Header, body, secret []byte) (gitprovider.Event, error) {
 	_, password, ok := (&http.Request{Header: header}).BasicAuth()
 	if !ok || !gitprovider.SameSecret(secret, password) {

@@ -13,7 +13,7 @@ import (
 	"espalier.dev/internal/gitprovider/rest"
 )
 
-// Checks are the builds of the head commit. Bitbucket tells of the last hundred, one for each key.
+// Checks returns the builds of the head commit. Bitbucket returns the latest hundred, one per key.
 func (f *provider) Checks(ctx context.Context, of gitprovider.PullRequest) (gitprovider.Checks, error) {
 	if of.HeadCommit == "" {
 		return gitprovider.Checks{}, nil

@@ -9,7 +9,7 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// CloneURL returns the URL for Git, which is another one than that of the repository's page.
+// CloneURL returns the URL for Git, which differs from that of the repository's page.
 func CloneURL(address gitprovider.Address) (string, error) {
 	where, err := locate(address)
 	if err != nil {

@@ -10,23 +10,23 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// location is where a repository is at a Bitbucket server.
+// location is the location of a repository on a Bitbucket server.
 type location struct {
 	repository gitprovider.Repository
-	// place is the path below which Bitbucket is served; empty if it has the host for itself.
+	// place is the path below which Bitbucket is served; empty for the root of the host.
 	place string
-	// project is the key of the project; ~name for what belongs to a user.
+	// project is the key of the project; ~name for repositories of a user.
 	project string
 	slug    string
 }
 
-// Identify tells which repository an address means.
+// Identify returns the repository that an address means.
 func Identify(address gitprovider.Address) (gitprovider.Repository, error) {
 	where, err := locate(address)
 	return where.repository, err
 }
 
-// forms are the ways in which Bitbucket itself writes the URL of a repository; * stands for a name.
+// forms are the forms of repository URLs that Bitbucket itself uses; * stands for a name.
 var forms = []struct {
 	pattern    []string
 	ofUser     bool
@@ -59,7 +59,7 @@ func locate(address gitprovider.Address) (location, error) {
 		}, nil
 	}
 	return location{}, gitprovider.Misconfiguredf(
-		"url is not that of a repository of Bitbucket Server: write it as https://HOST/scm/PROJECT/REPOSITORY.git",
+		"url is not a repository of Bitbucket Server: use https://HOST/scm/PROJECT/REPOSITORY.git",
 	)
 }
 

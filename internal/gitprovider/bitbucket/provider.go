@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bitbucket speaks to Bitbucket Server and Bitbucket Data Center about pull requests.
+// Package bitbucket is the client for pull requests on Bitbucket Server and Bitbucket Data Center.
 package bitbucket
 
 import (
@@ -29,7 +29,7 @@ type provider struct {
 	path       string // of its pull requests
 }
 
-// New returns the repository at an address like https://HOST/scm/PROJECT/name.git.
+// New returns the repository at an address such as https://HOST/scm/PROJECT/name.git.
 func New(address gitprovider.Address, credentials gitprovider.Credentials, rules dial.Rules) (gitprovider.Provider, error) {
 	where, err := locate(address)
 	if err != nil {
@@ -83,7 +83,7 @@ func (f *provider) Create(ctx context.Context, wish gitprovider.NewPullRequest) 
 	return f.client.Checked(operation, answer.common())
 }
 
-// judgeCreation tells duplicates from what else is answered with 409, for example that there are no changes.
+// judgeCreation separates duplicates from other errors with status 409, for example that there are no changes.
 func judgeCreation(answer rest.Answer) gitprovider.Class {
 	switch {
 	case answer.Status != http.StatusConflict:
@@ -109,7 +109,7 @@ func (f *provider) Get(ctx context.Context, number int64) (gitprovider.PullReque
 	return f.ended(ctx, p)
 }
 
-// get also returns the version, which has to be named when something is changed.
+// get also returns the version, which changes must name.
 func (f *provider) get(ctx context.Context, number int64) (gitprovider.PullRequest, int64, error) {
 	const operation = "read a pull request"
 	var answer pull
@@ -121,7 +121,7 @@ func (f *provider) get(ctx context.Context, number int64) (gitprovider.PullReque
 	return p, answer.Version, err
 }
 
-// ended adds who merged or declined the pull request, which only its activities tell. They begin with the last one.
+// ended adds who merged or declined the pull request, which only its activities show. The latest activity comes first.
 func (f *provider) ended(ctx context.Context, p gitprovider.PullRequest) (gitprovider.PullRequest, error) {
 	var answer struct {
 		Values []activity `json:"values"`
@@ -144,7 +144,7 @@ func (f *provider) ended(ctx context.Context, p gitprovider.PullRequest) (gitpro
 	return p, nil
 }
 
-// List returns all that is open: Bitbucket can neither sort by the last change nor answer conditionally.
+// List returns everything that is open: Bitbucket supports neither sorting by the last change nor conditional requests.
 func (f *provider) List(ctx context.Context, _ gitprovider.Cursor) (gitprovider.Listing, error) {
 	open, err := f.pages(ctx, listing, url.Values{"state": {"OPEN"}, "order": {"NEWEST"}})
 	if err != nil {
@@ -163,7 +163,7 @@ func (f *provider) pages(ctx context.Context, operation string, query url.Values
 	return f.client.All(operation, f.pager(ctx, operation, query))
 }
 
-// pager reads one page after the other. It follows the starts that Bitbucket names, which are not the number of what came before.
+// pager reads page after page. It uses the start of the next page from Bitbucket, which is not the number of previous entries.
 func (f *provider) pager(ctx context.Context, operation string, query url.Values) func(int) (rest.Page, error) {
 	start := int64(0)
 	query.Set("limit", pageSize)
@@ -177,7 +177,7 @@ func (f *provider) pager(ctx context.Context, operation string, query url.Values
 		case answer.Values == nil:
 			return rest.Page{}, f.client.NoList(operation)
 		case !answer.IsLastPage && answer.NextPageStart <= start:
-			return rest.Page{}, f.client.Malformed(operation, "the answer names no next page and does not say that it is the last")
+			return rest.Page{}, f.client.Malformed(operation, "the answer has no next page and is not marked as the last")
 		}
 		start = answer.NextPageStart
 		page := rest.Page{More: !answer.IsLastPage}

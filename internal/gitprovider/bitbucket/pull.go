@@ -13,7 +13,7 @@ import (
 
 const branchPrefix = "refs/heads/"
 
-// pull is what we read of Bitbucket's pull requests.
+// pull holds the fields of Bitbucket's pull requests that are used.
 type pull struct {
 	ID          int64  `json:"id"`
 	Version     int64  `json:"version"`
@@ -35,7 +35,7 @@ type pull struct {
 	} `json:"properties"`
 }
 
-// paged is a part of a listing.
+// paged is a page of a listing.
 type paged struct {
 	Values        []pull `json:"values"`
 	IsLastPage    bool   `json:"isLastPage"`
@@ -62,7 +62,7 @@ type commit struct {
 	ID string `json:"id"`
 }
 
-// newPull is what a pull request is made of.
+// newPull is the request to create a pull request.
 type newPull struct {
 	Title       string `json:"title"`
 	Description string `json:"description"`
@@ -70,7 +70,7 @@ type newPull struct {
 	ToRef       ref    `json:"toRef"`
 }
 
-// activity is something that happened to a pull request.
+// activity is an activity on a pull request.
 type activity struct {
 	Action string `json:"action"`
 	User   struct {

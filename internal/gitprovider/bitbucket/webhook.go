@@ -11,7 +11,7 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// ParseWebhook reads a call of a webhook with a secret. Bitbucket does not say which host it is.
+// ParseWebhook parses a call of a webhook with a secret. Bitbucket does not send its host name.
 func ParseWebhook(header http.Header, body, secret []byte) (gitprovider.Event, error) {
 	signature, ok := strings.CutPrefix(header.Get("X-Hub-Signature"), "sha256=")
 	if !ok || !gitprovider.SignedBy(secret, body, signature) {

@@ -15,8 +15,8 @@ import (
 	"espalier.dev/internal/gitprovider/rest"
 )
 
-// Checks are the last statuses of the head commit, one for each context. Gitea can put them together itself, but not all its versions tell
-// which they are then.
+// Checks returns the latest status of the head commit per context. Gitea can combine them itself, but not all versions return the
+// individual ones then.
 func (f *provider) Checks(ctx context.Context, of gitprovider.PullRequest) (gitprovider.Checks, error) {
 	if of.HeadCommit == "" {
 		return gitprovider.Checks{}, nil
@@ -45,7 +45,7 @@ func (f *provider) Checks(ctx context.Context, of gitprovider.PullRequest) (gitp
 	return checks, nil
 }
 
-// status is one that was set. The ID of a later one of the same commit is higher.
+// status is one status. A later one of the same commit has a higher ID.
 type status struct {
 	ID      int64  `json:"id"`
 	Context string `json:"context"`
@@ -60,8 +60,8 @@ var states = map[string]gitprovider.ChecksState{
 	"error":   gitprovider.ChecksFailed,
 }
 
-// statuses returns a page of what was said of a commit. What was said within a second comes in any order; the order by index, which would
-// be exact, is not the same in all versions.
+// statuses returns a page of the statuses of a commit. Those set within one second come in any order; sorting by index would be exact, but
+// differs between versions.
 func (f *provider) statuses(ctx context.Context, commit string, page int) ([]status, bool, error) {
 	var found []status
 	answer, err := f.client.Do(ctx, rest.Request{

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gitea speaks to Gitea and Forgejo about pull requests.
+// Package gitea is the client for pull requests on Gitea and Forgejo.
 package gitea
 
 import (
@@ -19,7 +19,7 @@ import (
 
 const (
 	listing  = "list pull requests"
-	pageSize = 50 // the most that Gitea gives, unless it is configured otherwise
+	pageSize = 50 // Gitea's maximum by default
 )
 
 type provider struct {
@@ -28,7 +28,7 @@ type provider struct {
 	path       string
 }
 
-// New returns the repository at an address like https://codeberg.org/owner/name.
+// New returns the repository at an address such as https://codeberg.org/owner/name.
 func New(address gitprovider.Address, credentials gitprovider.Credentials, rules dial.Rules) (gitprovider.Provider, error) {
 	repository, err := Identify(address)
 	if err != nil {
@@ -53,17 +53,17 @@ func New(address gitprovider.Address, credentials gitprovider.Credentials, rules
 	}, nil
 }
 
-// Identify tells which repository an address means.
+// Identify returns the repository that an address means.
 func Identify(address gitprovider.Address) (gitprovider.Repository, error) {
 	if len(address.Segments) < 2 {
 		return gitprovider.Repository{}, gitprovider.Misconfiguredf(
-			"url has only one part after the host, Gitea needs two: write it as https://HOST/OWNER/REPOSITORY",
+			"url has only one part after the host, Gitea needs two: use https://HOST/OWNER/REPOSITORY",
 		)
 	}
 	return gitprovider.NewRepository(address.Host, strings.Join(address.Segments, "/")), nil
 }
 
-// split returns the path below which Gitea is served, if it has the host not for itself, and the names of owner and repository.
+// split returns the path below which Gitea is served, if any, and the names of owner and repository.
 func split(address gitprovider.Address) (place, owner, name string) {
 	last := len(address.Segments) - 1
 	for _, segment := range address.Segments[:last-1] {
@@ -89,7 +89,7 @@ func (f *provider) Create(ctx context.Context, wish gitprovider.NewPullRequest) 
 	})
 }
 
-// FindByHead first asks for any pull request between the branches, since listings cannot be restricted to a head.
+// FindByHead first queries any pull request between the branches, since listings cannot be filtered by head.
 func (f *provider) FindByHead(ctx context.Context, head, base string) ([]gitprovider.PullRequest, error) {
 	const operation = "look for pull requests"
 	_, err := f.client.Do(ctx, rest.Request{
@@ -98,7 +98,7 @@ func (f *provider) FindByHead(ctx context.Context, head, base string) ([]gitprov
 		Path:      f.path + "/pulls/" + url.PathEscape(base) + "/" + url.PathEscape(head),
 	})
 	if gitprovider.ClassOf(err) == gitprovider.NotFound && err != nil {
-		// So would it answer if the repository could not be seen.
+		// The response would be the same if the repository were invisible.
 		_, err = f.client.Do(ctx, rest.Request{Operation: operation, Method: http.MethodGet, Path: f.path})
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (f *provider) Get(ctx context.Context, number int64) (gitprovider.PullReque
 	return p, err
 }
 
-// closer finds out who closed a pull request without merging it. The last one counts, since it may have been opened again.
+// closer returns who closed a pull request without merging it. The latest one counts, since it may have been reopened.
 func (f *provider) closer(ctx context.Context, operation string, p gitprovider.PullRequest) (string, error) {
 	var events []struct {
 		Type string `json:"type"`
@@ -140,14 +140,14 @@ func (f *provider) closer(ctx context.Context, operation string, p gitprovider.P
 			name = event.User.name()
 		}
 	}
-	return name, rest.Optional(err) // a token for repositories need not permit to read issues
+	return name, rest.Optional(err) // a token for repositories need not permit reading issues
 }
 
 func (f *provider) List(ctx context.Context, since gitprovider.Cursor) (gitprovider.Listing, error) {
 	return rest.Feed{Client: f.client, Operation: listing, Recent: f.recent, Open: f.open}.List(ctx, since)
 }
 
-// recent cannot be conditional: Gitea knows neither entity tags nor times here.
+// recent cannot be conditional: Gitea supports neither entity tags nor times here.
 func (f *provider) recent(ctx context.Context, page int, _ gitprovider.Cursor) (rest.Page, error) {
 	return f.page(ctx, listing, url.Values{"state": {"all"}, "sort": {"recentupdate"}}, page)
 }
@@ -156,7 +156,7 @@ func (f *provider) open(ctx context.Context, page int) (rest.Page, error) {
 	return f.page(ctx, listing, url.Values{"state": {"open"}}, page)
 }
 
-// History relies on the order in which Gitea lists if it is not asked for another: the newest first.
+// History relies on the default order of listings in Gitea: the newest first.
 func (f *provider) History(ctx context.Context) ([]gitprovider.PullRequest, error) {
 	return f.client.History(listing,
 		func(page int) (rest.Page, error) { return f.page(ctx, listing, url.Values{"state": {"all"}}, page) },
@@ -203,7 +203,7 @@ func (f *provider) Close(ctx context.Context, number int64) (gitprovider.PullReq
 		Body:      map[string]string{"state": "closed"},
 		Judge: func(answer rest.Answer) gitprovider.Class {
 			if answer.Status == http.StatusPreconditionFailed {
-				return gitprovider.Conflict // merged in between
+				return gitprovider.Conflict // merged in the meantime
 			}
 			return ""
 		},
@@ -220,7 +220,7 @@ func (f *provider) Comment(ctx context.Context, number int64, text string) error
 	return err
 }
 
-// change sends a request whose answer is one pull request.
+// change sends a request that returns one pull request.
 func (f *provider) change(ctx context.Context, request rest.Request) (gitprovider.PullRequest, error) {
 	var answer pull
 	request.Into = &answer

@@ -9,7 +9,7 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// pull is what we read of Gitea's pull requests.
+// pull holds the fields of Gitea's pull requests that are used.
 type pull struct {
 	Number         int64      `json:"number"`
 	HTMLURL        string     `json:"html_url"`
@@ -28,7 +28,7 @@ type pull struct {
 }
 
 type branch struct {
-	// Label is the name of the branch, also after it was deleted, when Ref becomes refs/pull/N/head.
+	// Label is the name of the branch, even after its deletion, when Ref becomes refs/pull/N/head.
 	Label  string `json:"label"`
 	SHA    string `json:"sha"`
 	RepoID int64  `json:"repo_id"`

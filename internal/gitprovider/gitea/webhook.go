@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// ParseWebhook reads a call of a webhook of the type Gitea or Forgejo with a secret, about pull requests or statuses.
+// ParseWebhook parses a call of a webhook of the type Gitea or Forgejo with a secret, about pull requests or statuses.
 func ParseWebhook(header http.Header, body, secret []byte) (gitprovider.Event, error) {
 	signature := cmp.Or(header.Get("X-Gitea-Signature"), header.Get("X-Forgejo-Signature"))
 	if !gitprovider.SignedBy(secret, body, signature) {

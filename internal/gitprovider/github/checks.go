@@ -15,7 +15,7 @@ import (
 
 const checking = "read the checks of a pull request"
 
-// Checks puts together what GitHub keeps apart: statuses of commits, and check runs of apps such as GitHub Actions.
+// Checks combines what GitHub keeps apart: statuses of commits, and check runs of apps such as GitHub Actions.
 func (f *provider) Checks(ctx context.Context, of gitprovider.PullRequest) (gitprovider.Checks, error) {
 	if of.HeadCommit == "" {
 		return gitprovider.Checks{}, nil
@@ -59,7 +59,7 @@ var statusStates = map[string]gitprovider.ChecksState{
 	"error":   gitprovider.ChecksFailed,
 }
 
-// runs asks for what GitHub Actions says if the token may not see checks: fine-grained ones of people never may.
+// runs falls back to GitHub Actions if the token may not read checks: fine-grained personal tokens never may.
 func (f *provider) runs(ctx context.Context, commit string) ([]gitprovider.Check, bool, error) {
 	if !f.noChecks.Load() {
 		runs, all, err := f.checkRuns(ctx, commit)
@@ -71,7 +71,7 @@ func (f *provider) runs(ctx context.Context, commit string) ([]gitprovider.Check
 	return f.workflowRuns(ctx, commit)
 }
 
-// run is a check run, or one of a workflow.
+// run is a check run, or a workflow run.
 type run struct {
 	Name       string `json:"name"`
 	Status     string `json:"status"`
@@ -94,7 +94,7 @@ func (f *provider) checkRuns(ctx context.Context, commit string) ([]gitprovider.
 	})
 }
 
-// workflowRuns counts the last run of each workflow for each kind of event. GitHub lists the last one first.
+// workflowRuns counts the latest run per workflow and kind of event. GitHub lists the latest first.
 func (f *provider) workflowRuns(ctx context.Context, commit string) ([]gitprovider.Check, bool, error) {
 	type origin struct {
 		workflow int64
@@ -128,7 +128,7 @@ func (r run) state() gitprovider.ChecksState {
 	case "success":
 		return gitprovider.ChecksPassed
 	case "neutral", "skipped":
-		return "" // as GitHub itself takes them
+		return "" // as GitHub itself treats them
 	}
 	return gitprovider.ChecksFailed
 }
@@ -137,7 +137,7 @@ func pageOf(number int) url.Values {
 	return url.Values{"per_page": {strconv.Itoa(pageSize)}, "page": {strconv.Itoa(number)}}
 }
 
-// ask reports whether there is another page.
+// ask reads a page and reports whether there is another one.
 func (f *provider) ask(ctx context.Context, path string, query url.Values, into any) (more bool, err error) {
 	answer, err := f.client.Do(ctx, rest.Request{Operation: checking, Method: http.MethodGet, Path: f.path + path, Query: query, Into: into})
 	return err == nil && rest.HasNext(answer.Header), err

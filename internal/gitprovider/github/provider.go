@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package github speaks to GitHub and GitHub Enterprise about pull requests.
+// Package github is the client for pull requests on GitHub and GitHub Enterprise.
 package github
 
 import (
@@ -27,11 +27,11 @@ type provider struct {
 	client      *rest.Client
 	repository  gitprovider.Repository
 	owner, path string
-	// noChecks says that the token may not see check runs.
+	// noChecks reports whether the token may not read check runs.
 	noChecks atomic.Bool
 }
 
-// New returns the repository at an address like https://github.com/owner/name.
+// New returns the repository at an address such as https://github.com/owner/name.
 func New(address gitprovider.Address, credentials gitprovider.Credentials, rules dial.Rules) (gitprovider.Provider, error) {
 	repository, err := Identify(address)
 	if err != nil {
@@ -61,18 +61,18 @@ func New(address gitprovider.Address, credentials gitprovider.Credentials, rules
 	}, nil
 }
 
-// Identify tells which repository an address means.
+// Identify returns the repository that an address means.
 func Identify(address gitprovider.Address) (gitprovider.Repository, error) {
 	if len(address.Segments) != 2 {
 		return gitprovider.Repository{}, gitprovider.Misconfiguredf(
-			"url has %d parts after the host, GitHub needs two: write it as https://HOST/OWNER/REPOSITORY",
+			"url has %d parts after the host, GitHub needs two: use https://HOST/OWNER/REPOSITORY",
 			len(address.Segments),
 		)
 	}
 	return gitprovider.NewRepository(strings.TrimPrefix(address.Host, "www."), strings.Join(address.Segments, "/")), nil
 }
 
-// baseOf returns the URL of the API: an own host at github.com and for tenants of ghe.com, a path at GitHub Enterprise Server.
+// baseOf returns the URL of the API: a separate host for github.com and tenants of ghe.com, a path for GitHub Enterprise Server.
 func baseOf(address gitprovider.Address) string {
 	host := strings.TrimPrefix(address.Host, "www.")
 	if host == "github.com" || strings.HasSuffix(host, ".ghe.com") {
@@ -100,7 +100,7 @@ func (f *provider) Create(ctx context.Context, wish gitprovider.NewPullRequest) 
 	return f.client.Checked(operation, answer.common())
 }
 
-// judgeCreation finds duplicates: GitHub answers 422 to them as to all that is invalid, and only the message says which it is.
+// judgeCreation detects duplicates: GitHub responds with 422 to them and to all invalid requests, and only the message differs.
 func judgeCreation(answer rest.Answer) gitprovider.Class {
 	if answer.Status == http.StatusUnprocessableEntity && strings.Contains(string(answer.Body), "pull request already exists") {
 		return gitprovider.Duplicate
@@ -135,14 +135,14 @@ func (f *provider) Get(ctx context.Context, number int64) (gitprovider.PullReque
 	}
 	_, err = f.client.Do(ctx, rest.Request{Operation: operation, Method: http.MethodGet, Path: f.pathOf("issues", number), Into: &issue})
 	p.ClosedBy = issue.ClosedBy.name()
-	return p, rest.Optional(err) // a token for pull requests need not permit to read issues
+	return p, rest.Optional(err) // a token for pull requests need not permit reading issues
 }
 
 func (f *provider) List(ctx context.Context, since gitprovider.Cursor) (gitprovider.Listing, error) {
 	return rest.Feed{Client: f.client, Operation: listing, Recent: f.recent, Open: f.open}.List(ctx, since)
 }
 
-// recent asks for what GitHub need not count: the first page is conditional, and any change to any pull request changes it.
+// recent sends requests that GitHub need not count: the first page is conditional, and any change to any pull request changes it.
 func (f *provider) recent(ctx context.Context, page int, since gitprovider.Cursor) (rest.Page, error) {
 	request := rest.Request{Operation: listing}
 	if page == 1 && since.Tag != "" {

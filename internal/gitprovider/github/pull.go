@@ -9,7 +9,7 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// pull is what we read of GitHub's pull requests.
+// pull holds the fields of GitHub's pull requests that are used.
 type pull struct {
 	Number         int64      `json:"number"`
 	HTMLURL        string     `json:"html_url"`
@@ -55,7 +55,7 @@ func (p *pull) common() gitprovider.PullRequest {
 		HeadCommit:  p.Head.SHA,
 		Fork:        p.Head.Repo == nil || p.Base.Repo == nil || p.Head.Repo.ID != p.Base.Repo.ID,
 		Base:        p.Base.Ref,
-		MergeCommit: p.MergeCommitSHA, // of an attempt, as long as it is not merged
+		MergeCommit: p.MergeCommitSHA, // of an attempted merge, as long as it is not merged
 		ClosedBy:    p.MergedBy.name(),
 		CreatedTime: p.CreatedAt,
 		UpdatedTime: p.UpdatedAt,

@@ -11,7 +11,7 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// ParseWebhook reads a call of a webhook with the content type application/json and a secret, about pull requests, statuses or checks.
+// ParseWebhook parses a call of a webhook with the content type application/json and a secret, about pull requests, statuses or checks.
 func ParseWebhook(header http.Header, body, secret []byte) (gitprovider.Event, error) {
 	signature, ok := strings.CutPrefix(header.Get("X-Hub-Signature-256"), "sha256=")
 	if !ok || !gitprovider.SignedBy(secret, body, signature) {

@@ -16,15 +16,15 @@ import (
 
 const checking = "read the checks of a merge request"
 
-// Checks are the last jobs and statuses of the commit that the pipeline of the merge request runs for. That is another one than the head
-// if the pipeline tries the result of merging.
+// Checks returns the latest jobs and statuses of the commit for which the pipeline of the merge request runs. That differs from the head if
+// the pipeline tests the merged result.
 func (f *provider) Checks(ctx context.Context, of gitprovider.PullRequest) (gitprovider.Checks, error) {
 	var request struct {
 		SHA          string `json:"sha"`
 		HeadPipeline struct {
 			SHA    string `json:"sha"`
 			WebURL string `json:"web_url"`
-		} `json:"head_pipeline"` // null if there is none, or if it may not be seen
+		} `json:"head_pipeline"` // null if there is none, or if it is invisible
 	}
 	_, err := f.client.Do(ctx, rest.Request{Operation: checking, Method: http.MethodGet, Path: f.pathOf(of.Number), Into: &request})
 	if err != nil {
@@ -67,7 +67,7 @@ func (f *provider) statuses(ctx context.Context, commit string) ([]gitprovider.C
 	})
 }
 
-// status is a job of a pipeline, or what something outside of GitLab says of a commit.
+// status is a job of a pipeline, or an external status of a commit.
 type status struct {
 	Name         string `json:"name"`
 	Status       string `json:"status"`

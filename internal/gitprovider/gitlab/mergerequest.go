@@ -10,7 +10,7 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// mergeRequest is what we read of GitLab's merge requests.
+// mergeRequest holds the fields of GitLab's merge requests that are used.
 type mergeRequest struct {
 	IID             int64      `json:"iid"`
 	WebURL          string     `json:"web_url"`

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gitlab speaks to GitLab about merge requests, which are its pull requests.
+// Package gitlab is the client for merge requests on GitLab, which are its pull requests.
 package gitlab
 
 import (
@@ -30,7 +30,7 @@ type provider struct {
 	path       string // of its merge requests
 }
 
-// New returns the project at an address like https://gitlab.com/group/subgroup/name.
+// New returns the project at an address such as https://gitlab.com/group/subgroup/name.
 func New(address gitprovider.Address, credentials gitprovider.Credentials, rules dial.Rules) (gitprovider.Provider, error) {
 	repository, err := Identify(address)
 	if err != nil {
@@ -51,15 +51,15 @@ func New(address gitprovider.Address, credentials gitprovider.Credentials, rules
 	return &provider{client: client, repository: repository, project: project, path: project + "/merge_requests"}, nil
 }
 
-// Identify tells which project an address means.
+// Identify returns the project that an address means.
 func Identify(address gitprovider.Address) (gitprovider.Repository, error) {
 	switch {
 	case len(address.Segments) < 2:
 		return gitprovider.Repository{}, gitprovider.Misconfiguredf(
-			"url has only one part after the host, GitLab needs at least two: write it as https://HOST/GROUP/PROJECT, with subgroups in between",
+			"url has only one part after the host, GitLab needs at least two: use https://HOST/GROUP/PROJECT, with subgroups in between",
 		)
 	case slices.Contains(address.Segments, "-"):
-		return gitprovider.Repository{}, gitprovider.Misconfiguredf("url is that of a page of the project: remove /- and what follows")
+		return gitprovider.Repository{}, gitprovider.Misconfiguredf("url is a page of the project: remove /- and what follows")
 	}
 	return gitprovider.NewRepository(address.Host, strings.Join(address.Segments, "/")), nil
 }
@@ -101,7 +101,7 @@ func (f *provider) List(ctx context.Context, since gitprovider.Cursor) (gitprovi
 	return rest.Feed{Client: f.client, Operation: listing, Recent: f.recent, Open: f.open}.List(ctx, since)
 }
 
-// recent lets GitLab leave out what did not change; it computes its entity tags from the whole answer, which spares nobody anything.
+// recent has GitLab omit what did not change. Entity tags would save nothing: GitLab computes them from the complete response.
 func (f *provider) recent(ctx context.Context, page int, since gitprovider.Cursor) (rest.Page, error) {
 	query := url.Values{"state": {"all"}, "order_by": {"updated_at"}, "page": {strconv.Itoa(page)}}
 	if !since.Since.IsZero() {
@@ -170,7 +170,7 @@ func (f *provider) Comment(ctx context.Context, number int64, text string) error
 	return err
 }
 
-// change sends a request whose answer is one merge request.
+// change sends a request that returns one merge request.
 func (f *provider) change(ctx context.Context, request rest.Request) (gitprovider.PullRequest, error) {
 	var answer mergeRequest
 	request.Into = &answer

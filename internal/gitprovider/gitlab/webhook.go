@@ -10,7 +10,7 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// ParseWebhook reads a call of a webhook with a secret token, about merge requests or pipelines. GitLab does not sign: it sends the secret
+// ParseWebhook parses a call of a webhook with a secret token, about merge requests or pipelines. GitLab does not sign: it sends the secret
 // itself.
 func ParseWebhook(header http.Header, body, secret []byte) (gitprovider.Event, error) {
 	if !gitprovider.SameSecret(secret, header.Get("X-Gitlab-Token")) {
@@ -30,7 +30,7 @@ func ParseWebhook(header http.Header, body, secret []byte) (gitprovider.Event, e
 		} `json:"object_attributes"`
 		MergeRequest struct {
 			IID int64 `json:"iid"`
-		} `json:"merge_request"` // of a pipeline; null if it is not of any
+		} `json:"merge_request"` // of a pipeline; null if it belongs to none
 	}
 	if json.Unmarshal(body, &payload) != nil {
 		return gitprovider.Event{}, gitprovider.ErrUnreadable

@@ -22,11 +22,11 @@ const (
 	AuthorEmail = "espalier@espalier.dev"
 )
 
-// Change is a commit to be made. The same change always gives the same commit, hash included.
+// Change is a commit to create. The same change always results in the same commit, including its hash.
 type Change struct {
 	// Parent is the fetched commit on which it is based.
 	Parent string
-	// Files are the new contents of files that are there already, by path.
+	// Files are the new contents of existing files, by path.
 	Files   map[string][]byte
 	Message string
 	Time    time.Time
@@ -41,7 +41,7 @@ type Built struct {
 	hashes  []plumbing.Hash
 }
 
-// Build makes a commit. Names, modes and everything else of the files stay as they are.
+// Build creates a commit. Names, modes and all other properties of the files remain.
 func (o *Objects) Build(change Change) (*Built, error) {
 	parent, err := o.Commit(change.Parent)
 	if err != nil {
@@ -65,7 +65,7 @@ func (o *Objects) Build(change Change) (*Built, error) {
 	return built, err
 }
 
-// rewrite returns the directory with other contents of some of its files.
+// rewrite returns the directory with new contents for some of its files.
 func (o *Objects) rewrite(built *Built, hash plumbing.Hash, files map[string][]byte) (plumbing.Hash, error) {
 	tree, err := object.GetTree(o.storage, hash)
 	if err != nil {
@@ -91,7 +91,7 @@ func (o *Objects) rewrite(built *Built, hash plumbing.Hash, files map[string][]b
 		}
 	}
 	for missing := range maps.Keys(below) {
-		return plumbing.ZeroHash, fmt.Errorf("%q is not there", missing)
+		return plumbing.ZeroHash, fmt.Errorf("%q does not exist", missing)
 	}
 	return built.add(next)
 }

@@ -21,7 +21,7 @@ import (
 	"espalier.dev/internal/masking"
 )
 
-// failed gives an error its class, and names the operation and the repository.
+// failed adds the class, the operation and the repository to an error.
 func (r *Remote) failed(operation string, err error) error {
 	if err == nil {
 		return nil
@@ -45,7 +45,7 @@ func (r *Remote) failed(operation string, err error) error {
 	return named.Classified()
 }
 
-// bare drops the URL that the HTTP client puts before its errors: it is long, and the repository is named anyway.
+// bare drops the URL that the HTTP client prepends to its errors: it is long, and the repository is named anyway.
 func bare(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
@@ -66,20 +66,20 @@ func classOf(err error) gitprovider.Class {
 	return gitprovider.Unavailable
 }
 
-// statusError turns the status of an answer into an error. Its body is not quoted: it may come from anybody.
+// statusError converts the status of a response into an error. It does not quote the body, which may come from anybody.
 func statusError(answer *http.Response) error {
 	e := &gitprovider.Error{Status: answer.StatusCode, Class: gitprovider.Unavailable}
 	switch code := answer.StatusCode; {
-	case code == http.StatusUnauthorized, code == http.StatusNonAuthoritativeInfo: // the latter is how Azure DevOps asks to sign in
-		e.Class, e.Message = gitprovider.Unauthenticated, "the server does not accept username and password: check the keys username and password of the Secret"
+	case code == http.StatusUnauthorized, code == http.StatusNonAuthoritativeInfo: // Azure DevOps requests a sign-in with the latter
+		e.Class, e.Message = gitprovider.Unauthenticated, "the server rejects username and password: check the keys username and password of the Secret"
 	case code == http.StatusForbidden:
-		e.Class, e.Message = gitprovider.Forbidden, "the credentials do not permit it: give them the right to read and push, or use others"
+		e.Class, e.Message = gitprovider.Forbidden, "the credentials lack the right to read and push: grant it, or use others"
 	case code == http.StatusNotFound, code == http.StatusGone:
-		e.Class, e.Message = gitprovider.NotFound, "there is no such repository, or the credentials must not see it: check the url"
+		e.Class, e.Message = gitprovider.NotFound, "no such repository, or the credentials may not see it: check the url"
 	case code == http.StatusTooManyRequests:
 		e.Class, e.Message = gitprovider.RateLimited, "too many requests"
 	case code >= 300 && code < 400:
-		e.Class, e.Message = gitprovider.Refused, "the server redirects without saying where to: check the url"
+		e.Class, e.Message = gitprovider.Refused, "the server redirects without a location: check the url"
 	case code >= 400 && code < 500:
 		e.Class, e.Message = gitprovider.Refused, fmt.Sprintf("the server answers %q", http.StatusText(code))
 	default:
@@ -89,7 +89,7 @@ func statusError(answer *http.Response) error {
 	return e
 }
 
-// retryAfter reads seconds or a date.
+// retryAfter parses seconds or a date.
 func retryAfter(text string) time.Duration {
 	if seconds, err := strconv.Atoi(text); err == nil {
 		return max(0, time.Duration(min(seconds, 24*3600))*time.Second)
@@ -100,7 +100,7 @@ func retryAfter(text string) time.Duration {
 	return 0
 }
 
-// malformed is for answers that no Git server gives. One that ends too early is none of them: the connection broke.
+// malformed is for responses that no Git server sends. A truncated one is none of them: the connection broke.
 func malformed(err error) error {
 	var known *gitprovider.Error
 	var network net.Error
@@ -110,5 +110,5 @@ func malformed(err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return &gitprovider.Error{Class: gitprovider.Unavailable, Message: "the connection broke", Cause: err}
 	}
-	return &gitprovider.Error{Class: gitprovider.Malformed, Message: "the answer cannot be understood", Cause: err}
+	return &gitprovider.Error{Class: gitprovider.Malformed, Message: "the answer cannot be parsed", Cause: err}
 }

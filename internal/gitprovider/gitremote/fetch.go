@@ -30,15 +30,15 @@ const fetching = "fetch commits"
 
 // Wish says what to fetch.
 type Wish struct {
-	// Commits are tips that Tips has told.
+	// Commits are tips that Tips has returned.
 	Commits []string
-	// Depth says how many of their predecessors come with them, the commits themselves included.
+	// Depth is the number of generations to fetch, including the commits themselves.
 	Depth int
-	// WithoutFiles is for who only wants to know what the commits say. Servers that cannot leave files out send them nevertheless.
+	// WithoutFiles fetches only the commits themselves. Servers that cannot omit files send them nevertheless.
 	WithoutFiles bool
 }
 
-// Fetch gets commits and their files. The caller closes the result.
+// Fetch fetches commits and their files. The caller must close the result.
 func (r *Remote) Fetch(ctx context.Context, wish Wish) (_ *Objects, err error) {
 	if r.known == nil {
 		return nil, errors.New("fetch: look up the branches first")
@@ -61,7 +61,7 @@ func (r *Remote) Fetch(ctx context.Context, wish Wish) (_ *Objects, err error) {
 	return fetched, fetched.unpack(ctx, pack)
 }
 
-// download asks for commits and writes what the server sends into a file.
+// download requests commits and writes the response of the server into a file.
 func (r *Remote) download(ctx context.Context, pack string, wish Wish) error {
 	request, err := r.fetchRequest(wish)
 	if err != nil {
@@ -96,7 +96,7 @@ func malformedUnlessNil(err error) error {
 	return malformed(err)
 }
 
-// fetchRequest is a request for commits, together with what its answer will look like.
+// fetchRequest is a request for commits, with the expected form of its response.
 type fetchRequest struct {
 	packp.UploadPackRequest
 	body *bytes.Buffer
@@ -107,7 +107,7 @@ func (r *Remote) fetchRequest(wish Wish) (*fetchRequest, error) {
 	for _, commit := range wish.Commits {
 		request.Wants = append(request.Wants, plumbing.NewHash(commit))
 	}
-	// Several acknowledgements are never sent, for we have nothing; some servers insist on the capability nevertheless.
+	// Multiple acknowledgements are never sent, because we have no commits; some servers require the capability nevertheless.
 	for _, wanted := range []capability.Capability{
 		capability.Sideband64k,
 		capability.OFSDelta,
@@ -135,7 +135,7 @@ func (r *Remote) fetchRequest(wish Wish) (*fetchRequest, error) {
 	return request, pktline.NewEncoder(request.body).EncodeString("done\n")
 }
 
-// open reads the beginning of an answer and returns the pack that follows.
+// open reads the start of a response and returns the pack that follows.
 func (f *fetchRequest) open(answer io.Reader) (io.Reader, error) {
 	response := packp.NewUploadPackResponse(&f.UploadPackRequest)
 	if err := response.Decode(io.NopCloser(answer)); err != nil {
@@ -147,7 +147,7 @@ func (f *fetchRequest) open(answer io.Reader) (io.Reader, error) {
 	return response, nil
 }
 
-// notOurs recognises the complaint of a server about a commit that was the tip of a branch a moment ago.
+// notOurs recognises a server's error about a commit that was the tip of a branch a moment ago.
 func notOurs(err error) error {
 	if bytes.Contains([]byte(err.Error()), []byte("not our ref")) {
 		return &gitprovider.Error{Class: gitprovider.Conflict, Message: "a branch has moved since it was looked up", Cause: err}
@@ -155,7 +155,7 @@ func notOurs(err error) error {
 	return err
 }
 
-// unpack makes the objects of a pack readable, after it has been found to be within the limits.
+// unpack makes the objects of a pack readable, after checking that it is within the limits.
 func (o *Objects) unpack(ctx context.Context, pack string) error {
 	if err := inspect(ctx, pack, o.limits); err != nil {
 		return malformed(err)

@@ -173,7 +173,7 @@ func TestPIP20_APushNeverOverwritesWhatSomebodyElsePushed(t *testing.T) {
 	if got := repository.Tip("b"); got != foreign {
 		t.Errorf("the branch is at %s, want %s", got, foreign)
 	}
-	// The same, with the push between our look and our push.
+	// The same, with the other push between our read and our push.
 	if err := remote.Push(t.Context(), gitremote.Update{Branch: "c", To: first}); err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func TestTroubleIsClassified(t *testing.T) {
 			class:  gitprovider.Misconfigured,
 			says:   "loopback",
 		},
-		"forbidden": {around: answer(http.StatusForbidden, nil), class: gitprovider.Forbidden, says: "do not permit"},
+		"forbidden": {around: answer(http.StatusForbidden, nil), class: gitprovider.Forbidden, says: "lack the right"},
 		"too many requests": {
 			around: answer(http.StatusTooManyRequests, http.Header{"Retry-After": {"17"}}),
 			class:  gitprovider.RateLimited,
@@ -441,7 +441,7 @@ func TestAServerThatDoesNotAnswerIsGivenUp(t *testing.T) {
 		server.Around(func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.Method == method {
-					_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice when the client leaves
+					_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice when the client disconnects
 					<-r.Context().Done()
 					return
 				}
@@ -502,7 +502,7 @@ func TestRevisionsAreTagsBranchesAndCommits(t *testing.T) {
 		"light":                        first,
 		"annotated":                    first,
 		"refs/heads/" + gitserver.Main: second,
-		gitserver.Main:                 first, // a tag comes before a branch
+		gitserver.Main:                 first, // a tag takes precedence over a branch
 		second:                         second,
 		"absent":                       "",
 		"heads/" + gitserver.Main:      "",

@@ -11,8 +11,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 )
 
-// inspect reads a pack once, holding none of it in memory, and fails if unpacking it would exceed the limits: it may have been made
-// to become a million times as large.
+// inspect reads a pack once, without holding it in memory, and fails if unpacking it would exceed the limits: a malicious one can expand a
+// millionfold.
 func inspect(ctx context.Context, pack string, limits Limits) error {
 	file, err := os.Open(pack)
 	if err != nil {
@@ -44,7 +44,7 @@ func inspect(ctx context.Context, pack string, limits Limits) error {
 	return nil
 }
 
-// nextSize returns how large the next object becomes. One that is described by its difference from another says so in its beginning.
+// nextSize returns the unpacked size of the next object. A delta states it at its start.
 func nextSize(scanner *packfile.Scanner, limit int64) (int64, error) {
 	header, err := scanner.NextObjectHeader()
 	if err != nil {
@@ -79,8 +79,7 @@ func (p *prefix) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// number reads an integer as differences between objects begin with it: seven bits in each byte, the lowest first. What does not fit
-// is as good as too large.
+// number reads an integer as at the start of a delta: seven bits per byte, the lowest first. An overflow counts as too large.
 func number(data []byte) (int64, []byte) {
 	var value int64
 	for i, b := range data {

@@ -51,7 +51,7 @@ func (p *pack) write(t *testing.T) string {
 	return file
 }
 
-// difference begins as every difference between two objects does, and says how large the result is.
+// difference returns the start of a delta, with the size of its result.
 func difference(result uint64) []byte {
 	return append(binary.AppendUvarint(binary.AppendUvarint(nil, 1), result), 1, 'x')
 }
@@ -98,7 +98,7 @@ func TestPacksThatBecomeTooLargeAreNotUnpacked(t *testing.T) {
 	}
 }
 
-// FuzzInspect looks for packs that make it panic or hang.
+// FuzzInspect searches for packs that make inspect panic or hang.
 func FuzzInspect(f *testing.F) {
 	p := newPack(2)
 	p.add(blobObject, 5, "", []byte("hello"))

@@ -13,27 +13,27 @@ import (
 
 const mebibyte = 1 << 20
 
-// Limits bound what a server can make us do. Fields that are zero have the values of DefaultLimits.
+// Limits bound what a server can make the client do. Zero fields have the values of DefaultLimits.
 type Limits struct {
-	// Time that one request may take, its answer included.
+	// Time is the limit for one request, including its response.
 	Time time.Duration
-	// References is the number of bytes in which a server may list its branches and tags.
+	// References is the maximum size of a server's list of branches and tags, in bytes.
 	References int64
-	// Pack is the number of bytes that a server may send as the content of a repository.
+	// Pack is the maximum size of the content that a server sends, in bytes.
 	Pack int64
-	// Unpacked is the number of bytes that these may become.
+	// Unpacked is the maximum size of the unpacked content, in bytes.
 	Unpacked int64
-	// Object is the number of bytes that a single file or directory may have.
+	// Object is the maximum size of a single file or directory, in bytes.
 	Object int64
-	// Objects is the number of files, directories and commits that a server may send.
+	// Objects is the maximum number of files, directories and commits that a server may send.
 	Objects int
-	// Entries is the number of files and directories that are looked at in one commit.
+	// Entries is the maximum number of files and directories that are visited in one commit.
 	Entries int
-	// Searched is the size from which on a file is not looked into. Servers that can leave such files out are asked to.
+	// Searched is the maximum size of files that are read. Servers that can omit larger ones are asked to.
 	Searched int64
 }
 
-// DefaultLimits suit repositories of configuration, large ones included.
+// DefaultLimits suit configuration repositories, including large ones.
 var DefaultLimits = Limits{
 	Time:       3 * time.Minute,
 	References: 64 * mebibyte,
@@ -64,7 +64,7 @@ func fill[T comparable](field *T, value T) {
 	}
 }
 
-// tooLarge is permanent: the repository does not become smaller by itself.
+// tooLarge is permanent: a repository does not shrink by itself.
 func tooLarge(what string, limit int64) error {
 	return (&gitprovider.Error{
 		Class:   gitprovider.Refused,
@@ -72,7 +72,7 @@ func tooLarge(what string, limit int64) error {
 	}).Classified()
 }
 
-// bounded fails as soon as more than a number of bytes is read. Ending there silently would look like a damaged answer.
+// bounded fails when more than a number of bytes is read. A silent end would look like a damaged response.
 type bounded struct {
 	from  io.Reader
 	left  int64

@@ -19,7 +19,7 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem"
 )
 
-// Objects are fetched commits with the files in them.
+// Objects are fetched commits with their files.
 type Objects struct {
 	directory string
 	storage   *filesystem.Storage
@@ -34,7 +34,7 @@ func (o *Objects) Close() error {
 	return os.RemoveAll(o.directory)
 }
 
-// Commit is what a commit says.
+// Commit is the content of a commit.
 type Commit struct {
 	Hash, Tree string
 	Parents    []string
@@ -84,11 +84,11 @@ func (c Commit) Trailer(name string) string {
 	return found
 }
 
-// maxDepth of directories. Nobody nests them like that, unless in order to make us run out of stack.
+// maxDepth is the maximum depth of directories. Deeper nesting is an attempt to exhaust the stack.
 const maxDepth = 128
 
-// Files calls visit with each regular file of a commit that wanted, by its path, and that is not too large to be searched. Symbolic
-// links and submodules are not files.
+// Files calls visit for each regular file of a commit that is wanted, by its path, and not too large to be searched. It skips symbolic
+// links and submodules.
 func (o *Objects) Files(
 	ctx context.Context,
 	commit string,
@@ -153,7 +153,7 @@ func isFile(mode filemode.FileMode) bool {
 	return mode == filemode.Regular || mode == filemode.Executable || mode == filemode.Deprecated
 }
 
-// blob returns the content of a file, unless it is so large that it is not looked into; the server may not even have sent it.
+// blob returns the content of a file, unless it is too large to be read; the server may not even have sent it.
 func (o *Objects) blob(hash plumbing.Hash) ([]byte, bool, error) {
 	size, err := o.storage.EncodedObjectSize(hash)
 	if errors.Is(err, plumbing.ErrObjectNotFound) {

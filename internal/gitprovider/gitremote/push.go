@@ -21,17 +21,17 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// Update is what is to become of a branch.
+// Update is the desired change of a branch.
 type Update struct {
 	Branch string
-	// From is the commit that the branch must have for the update to happen; empty if the branch must not exist.
+	// From is the required commit of the branch; empty if the branch must not exist.
 	From string
-	// To is the commit that it gets; nil removes the branch.
+	// To is the new commit; nil removes the branch.
 	To *Built
 }
 
-// Push carries out an update. If the branch is not where From says, the error has the class Conflict, and nothing has happened. An
-// update that has happened already succeeds.
+// Push performs an update. If the branch is not at From, the error has the class Conflict, and nothing has changed. An update that has
+// already happened succeeds.
 func (r *Remote) Push(ctx context.Context, update Update) error {
 	operation := "push branch " + update.Branch
 	if update.To == nil {
@@ -51,7 +51,7 @@ func (r *Remote) Push(ctx context.Context, update Update) error {
 	case tip != from:
 		return r.failed(operation, &gitprovider.Error{
 			Class:   gitprovider.Conflict,
-			Message: "the branch is at commit " + display(tip) + ", which was not there before",
+			Message: "the branch is at commit " + display(tip) + ", which is new",
 		})
 	}
 	request, err := pushRequest(known, update, packp.Command{Name: plumbing.NewBranchReferenceName(update.Branch), Old: from, New: to})
@@ -72,7 +72,7 @@ func pushRequest(known *advertisement, update Update, command packp.Command) (*p
 	request := packp.NewReferenceUpdateRequest()
 	request.Commands = []*packp.Command{&command}
 	if !known.can.Supports(capability.ReportStatus) {
-		return nil, &gitprovider.Error{Class: gitprovider.Malformed, Message: "the server does not tell what becomes of a push"}
+		return nil, &gitprovider.Error{Class: gitprovider.Malformed, Message: "the server does not report the result of a push"}
 	}
 	for _, wanted := range []capability.Capability{capability.ReportStatus, capability.Sideband64k, capability.DeleteRefs} {
 		if known.can.Supports(wanted) {
@@ -119,8 +119,8 @@ func (r *Remote) send(ctx context.Context, operation string, request *packp.Refe
 	return rejection(report, remarks.String())
 }
 
-// policy recognises a server that does not want the push, whoever is first. All other rejections come from somebody else's push in
-// the same moment; servers have many words for that.
+// policy matches rejections of a push for reasons other than a race. All other rejections come from a concurrent push; servers have many
+// messages for that.
 var policy = regexp.MustCompile(
 	`(?i)protected|declin|denied|deny|not allowed|permission|prohibit|forbid|unauthori[sz]ed|not permitted|policy|hook|quota|too large|GH\d{3}|TF40\d{4}`,
 )
@@ -143,7 +143,7 @@ func rejection(report *packp.ReportStatus, remarks string) error {
 
 const maxRemark = 300
 
-// firstWords keeps enough of a server's remarks to understand them in a status.
+// firstWords shortens a server's remarks for a status.
 func firstWords(remarks string) string {
 	text := strings.Join(strings.Fields(strings.ToValidUTF8(remarks, "?")), " ")
 	if runes := []rune(text); len(runes) > maxRemark {

@@ -16,15 +16,15 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 )
 
-// advertisement is how a server begins: with what it can do and which references it has.
+// advertisement is the start of a server's response: its capabilities and references.
 type advertisement struct {
 	can  *capability.List
 	tips map[string]plumbing.Hash
-	// peeled are the commits that tags with a message of their own stand for.
+	// peeled are the commits of annotated tags.
 	peeled map[string]plumbing.Hash
 }
 
-// named returns the commit of a tag or a branch, in Git's order; the zero hash if there is neither.
+// named returns the commit of a tag or a branch, in Git's order of precedence; the zero hash if neither exists.
 func (a *advertisement) named(revision string) plumbing.Hash {
 	for _, reference := range []string{revision, "refs/tags/" + revision, "refs/heads/" + revision} {
 		if commit, found := a.peeled[reference]; found {
@@ -42,7 +42,7 @@ func (a *advertisement) tip(branch string) plumbing.Hash {
 	return a.tips[plumbing.NewBranchReferenceName(branch).String()]
 }
 
-// Tips returns the newest commit of each of the branches that exists. It costs one small request, so it comes before a Fetch.
+// Tips returns the newest commit of each of the branches that exist. It costs one small request and must precede a Fetch.
 func (r *Remote) Tips(ctx context.Context, branches ...string) (map[string]string, error) {
 	known, err := r.advertised(ctx, uploadPack, "look up branches")
 	if err != nil {
@@ -58,8 +58,8 @@ func (r *Remote) Tips(ctx context.Context, branches ...string) (map[string]strin
 	return tips, nil
 }
 
-// Resolve returns the commit of a revision: a tag, a branch, a reference in full, or the hash of a commit, which need not exist. It is
-// empty if there is no such tag or branch. It costs one small request, so it comes before a Fetch.
+// Resolve returns the commit of a revision: a tag, a branch, a full reference, or a commit hash, which need not exist. It is empty if there
+// is no such tag or branch. It costs one small request and must precede a Fetch.
 func (r *Remote) Resolve(ctx context.Context, revision string) (string, error) {
 	known, err := r.advertised(ctx, uploadPack, "look up revision "+revision)
 	if err != nil {
@@ -75,7 +75,7 @@ func (r *Remote) Resolve(ctx context.Context, revision string) (string, error) {
 	return "", nil
 }
 
-// Branches returns the names of all branches that begin with a prefix, as the last call of Tips has seen them.
+// Branches returns the names of all branches with a prefix, as the last call of Tips saw them.
 func (r *Remote) Branches(prefix string) []string {
 	if r.known == nil {
 		return nil
@@ -115,7 +115,7 @@ func (r *Remote) advertised(ctx context.Context, service, operation string) (*ad
 	return &advertisement{can: references.Capabilities, tips: references.References, peeled: references.Peeled}, err
 }
 
-// follow makes later requests go to where the list of branches was found: servers redirect from former names of a repository.
+// follow sends later requests to where the list of branches was found: servers redirect from former names of a repository.
 func (r *Remote) follow(found *url.URL) {
 	if base, ok := strings.CutSuffix(found.Path, "/info/refs"); ok && found.RawPath == "" {
 		moved := *r.base

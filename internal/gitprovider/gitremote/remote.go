@@ -18,31 +18,31 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// Settings say which repository is meant and how it is reached.
+// Settings identify a repository and how to reach it.
 type Settings struct {
 	// URL of the repository, as in the Pipeline.
 	URL string
-	// Credentials for Git. Without a password the token takes its place.
+	// Credentials for Git. Without a password, the token replaces it.
 	Credentials gitprovider.Credentials
 	// Rules for addresses that may be dialled.
 	Rules  dial.Rules
 	Limits Limits
-	// Temporary is the directory below which fetched content is kept for a while; empty is the usual one of the system.
+	// Temporary is the directory for temporarily fetched content; empty means the default of the system.
 	Temporary string
 }
 
-// Remote is a repository at a Git server. It is used by one goroutine at a time.
+// Remote is a repository on a Git server. It must be used by one goroutine at a time.
 type Remote struct {
 	settings Settings
 	base     *url.URL
 	client   *http.Client
-	// known is what the server can do, from the last look at its branches.
+	// known holds the capabilities of the server, from its last list of branches.
 	known *advertisement
 }
 
 const maxRedirects = 5
 
-// Connect prepares to speak with a server. It does not speak yet.
+// Connect prepares a connection to a server. It sends nothing yet.
 func Connect(settings Settings) (*Remote, error) {
 	address, err := gitprovider.ParseAddress(settings.URL, settings.Rules)
 	if err != nil {
@@ -50,13 +50,13 @@ func Connect(settings Settings) (*Remote, error) {
 	}
 	base, err := url.Parse(strings.TrimSuffix(address.CloneURL, "/"))
 	if err != nil {
-		return nil, gitprovider.Misconfiguredf("url cannot be read as a URL: write it as https://HOST/PATH")
+		return nil, gitprovider.Misconfiguredf("url is not a valid URL: use https://HOST/PATH")
 	}
 	trust := &tls.Config{MinVersion: tls.VersionTLS12}
 	if len(settings.Credentials.CA) > 0 {
 		trust.RootCAs = x509.NewCertPool()
 		if !trust.RootCAs.AppendCertsFromPEM(settings.Credentials.CA) {
-			return nil, gitprovider.Misconfiguredf("the key %q of the Secret holds no certificate in PEM format", gitprovider.KeyCAFile)
+			return nil, gitprovider.Misconfiguredf("the key %q of the Secret contains no certificate in PEM format", gitprovider.KeyCAFile)
 		}
 	}
 	settings.Limits = settings.Limits.withDefaults()
@@ -64,10 +64,10 @@ func Connect(settings Settings) (*Remote, error) {
 	return &Remote{settings: settings, base: base, client: client}, nil
 }
 
-// Close gives up the connections.
+// Close closes idle connections.
 func (r *Remote) Close() { r.client.CloseIdleConnections() }
 
-// checkRedirect keeps credentials with the host that they are for.
+// checkRedirect keeps credentials on the host that they are for.
 func checkRedirect(next *http.Request, before []*http.Request) error {
 	first := before[0]
 	switch {
@@ -97,7 +97,7 @@ type exchange struct {
 	body      io.Reader
 }
 
-// do sends a request and returns the answer if it is what was asked for. The answer ends when the context does.
+// do sends a request and returns the response if it has the requested form. The response ends when the context does.
 func (r *Remote) do(ctx context.Context, e exchange) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, e.method, r.base.String()+e.path, e.body)
 	if err != nil {
@@ -125,8 +125,7 @@ func (r *Remote) do(ctx context.Context, e exchange) (*http.Response, error) {
 
 const agent = "espalier"
 
-// login returns what Git servers expect: where a token takes the place of the password, the name does not matter but must not be
-// empty.
+// login returns what Git servers expect: if a token replaces the password, the user name is arbitrary but must not be empty.
 func (r *Remote) login() (user, password string) {
 	c := r.settings.Credentials
 	user, password = c.Username, c.Password
@@ -139,7 +138,7 @@ func (r *Remote) login() (user, password string) {
 	return user, password
 }
 
-// judge reports whether an answer comes from a Git server and is no error.
+// judge reports whether a response comes from a Git server and is no error.
 func (r *Remote) judge(e exchange, answer *http.Response) error {
 	if answer.StatusCode != http.StatusOK {
 		return r.failed(e.operation, statusError(answer))
@@ -148,7 +147,7 @@ func (r *Remote) judge(e exchange, answer *http.Response) error {
 	if strings.TrimSpace(kind) != e.accept {
 		return r.failed(e.operation, &gitprovider.Error{
 			Class: gitprovider.Malformed, Status: answer.StatusCode,
-			Message: fmt.Sprintf("the answer is of type %q, so it does not come from a Git server: check the url", kind),
+			Message: fmt.Sprintf("the answer has type %q, so it does not come from a Git server: check the url", kind),
 		})
 	}
 	return nil

@@ -13,38 +13,38 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// place is where a value of a file stands: an entry of a mapping, an item of a sequence, or a whole document. The value of an entry
-// is announced by its key.
+// place is the position of a value in a file: an entry of a mapping, an item of a sequence, or a whole document. The value of an entry
+// follows its key.
 type place struct {
 	value *yaml.Node
 	// index of the value among all nodes of the file.
 	index int
-	// begins is where the key begins, or the value if it has none.
+	// begins is the start of the key, or of the value if it has none.
 	begins int
-	// key is where the key stands, if it is a scalar.
+	// key is the span of the key, if it is a scalar.
 	key span
 	// span of the value, if it is a scalar or an alias.
 	span span
 }
 
-// document is a file, read.
+// document is a parsed file.
 type document struct {
 	text   *text
 	nodes  []*yaml.Node
 	places []place
 	// scalars are all spans of scalars, keys included.
 	scalars []span
-	// lost is a scalar that was not found in the text.
+	// lost is a scalar that was not located in the text.
 	lost *yaml.Node
 }
 
 var (
 	yamlError = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
-	// grammarError is an error for which the YAML library counts lines from zero, unlike for others.
+	// grammarError matches errors for which the YAML library counts lines from zero, unlike for others.
 	grammarError = regexp.MustCompile(`did not find expected (key|',' or '[]}]'|node content|'-' indicator|<document start>)`)
 )
 
-// unreadable turns an error of the YAML library into one with a file and a line.
+// unreadable converts an error of the YAML library into one with a file and a line.
 func unreadable(file string, err error) *Problem {
 	message, line := err.Error(), 1
 	if parts := yamlError.FindStringSubmatch(message); parts != nil {
@@ -56,10 +56,10 @@ func unreadable(file string, err error) *Problem {
 			}
 		}
 	}
-	return &Problem{File: file, Line: line, Message: "the file mentions the marker and cannot be read as YAML: " + message}
+	return &Problem{File: file, Line: line, Message: "the file mentions the marker but is not valid YAML: " + message}
 }
 
-// parse reads all documents of a file.
+// parse parses all documents of a file.
 func parse(file string, content []byte) (*document, error) {
 	d := &document{text: newText(string(content))}
 	decoder := yaml.NewDecoder(strings.NewReader(d.text.content))
@@ -78,7 +78,7 @@ func parse(file string, content []byte) (*document, error) {
 	}
 }
 
-// add takes a value, and the key that announces it, in the order of the file.
+// add records a value and its key, in the order of the file.
 func (d *document) add(value, key *yaml.Node) {
 	p := place{value: value}
 	if key != nil {
@@ -95,7 +95,7 @@ func (d *document) add(value, key *yaml.Node) {
 	d.visit(value)
 }
 
-// note remembers a node, and where it stands if it is a scalar.
+// note records a node, and its span if it is a scalar.
 func (d *document) note(node *yaml.Node) span {
 	d.nodes = append(d.nodes, node)
 	if node.Kind != yaml.ScalarNode && node.Kind != yaml.AliasNode {

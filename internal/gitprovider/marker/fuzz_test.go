@@ -17,7 +17,7 @@ import (
 	"espalier.dev/internal/gitprovider/marker"
 )
 
-// FuzzRewrite looks for files in which anything but marked scalars changes, or a marked scalar does not read as the revision.
+// FuzzRewrite searches for files in which anything but marked scalars changes, or a marked scalar does not read as the revision.
 func FuzzRewrite(f *testing.F) {
 	for _, content := range []string{
 		"a: 1 # M\n", "# M\na: |\n  x\n\n# y\nb: 1\n", "{a: [1, # M\n 'x'], ? b : *c}\n", "a: &x !!str \"1\" # M\nb: *x\n---\n- - # M\n    2\n",
@@ -49,7 +49,7 @@ func FuzzRewrite(f *testing.F) {
 	})
 }
 
-// checkRewrite compares by means of its own: the sequence of lines with comments, and all values as another reader sees them.
+// checkRewrite compares independently of the package: the sequence of lines with comments, and all values as another parser reads them.
 func checkRewrite(t *testing.T, before, after, revision string) {
 	t.Helper()
 	was, is := valuesOf(t, before), valuesOf(t, after)
@@ -95,7 +95,7 @@ func valuesOf(t *testing.T, content string) []string {
 	}
 }
 
-// TestPIP23_BytesOutsideOfTheScalarStay makes random files of which it knows what stands where.
+// TestPIP23_BytesOutsideOfTheScalarStay generates random files with known positions.
 func TestPIP23_BytesOutsideOfTheScalarStay(t *testing.T) {
 	random := rand.New(rand.NewPCG(23, 42))
 	pick := func(choices ...string) string { return choices[random.IntN(len(choices))] }
@@ -130,7 +130,7 @@ func TestPIP23_BytesOutsideOfTheScalarStay(t *testing.T) {
 	}
 }
 
-// expected is how a revision is written in place of a scalar.
+// expected returns the spelling of a revision in place of a scalar.
 func expected(scalar, revision string) string {
 	switch {
 	case scalar[0] == '\'':

@@ -12,21 +12,21 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Result is what became of a file.
+// Result is the result for a file.
 type Result struct {
-	// Content is the file as it should be. It is the very slice that was given if nothing changes.
+	// Content is the desired content of the file. It is the input slice itself if nothing changes.
 	Content []byte
 	// Places counts the scalars that carry the marker.
 	Places int
-	// Previous are the values of those that changed, in the order of the file.
+	// Previous are the old values of those that changed, in the order of the file.
 	Previous []string
 }
 
-// Changed reports whether the file has to be written.
+// Changed reports whether the file must be written.
 func (r Result) Changed() bool { return len(r.Previous) > 0 }
 
-// Rewrite gives the revision to every scalar of a file that carries the marker. Errors are of type *Problem: the file mentions the
-// marker and cannot be read, or the marker stands where there is no scalar.
+// Rewrite sets every scalar of a file that carries the marker to the revision. Errors are of type *Problem: the file mentions the marker
+// and cannot be parsed, or the marker does not belong to a scalar.
 func (m Marker) Rewrite(file string, content []byte, revision string) (Result, error) {
 	result := Result{Content: content}
 	if err := CheckRevision(revision); err != nil {
@@ -40,8 +40,8 @@ func (m Marker) Rewrite(file string, content []byte, revision string) (Result, e
 		return result, err
 	}
 	if d.lost != nil {
-		// Without knowing where each scalar ends, comments cannot be told from text.
-		return result, &Problem{File: file, Line: d.lost.Line, Message: "the value cannot be found in the text: write it on one line, in quotes"}
+		// Unless the end of each scalar is known, comments cannot be distinguished from text.
+		return result, &Problem{File: file, Line: d.lost.Line, Message: "the value cannot be located in the text: put it on one line, in quotes"}
 	}
 	marked, err := d.marked(m, file)
 	if err != nil {
@@ -62,7 +62,7 @@ func (m Marker) Rewrite(file string, content []byte, revision string) (Result, e
 	return result, nil
 }
 
-// marked returns the scalars that carry the marker, in the order of the file, each once.
+// marked returns the scalars that carry the marker, in the order of the file, without duplicates.
 func (d *document) marked(m Marker, file string) ([]place, error) {
 	var found []place
 	for _, comment := range d.comments() {
@@ -80,12 +80,12 @@ func (d *document) marked(m Marker, file string) ([]place, error) {
 			return nil, &Problem{
 				File:    file,
 				Line:    line,
-				Message: "the marker is not followed by a value: put it behind the value, or on the line above",
+				Message: "the marker has no value: put it after the value, or on the line above",
 			}
 		case p.value.Kind == yaml.AliasNode:
-			return nil, &Problem{File: file, Line: line, Message: "the marker stands at an alias: mark the value that has the anchor"}
+			return nil, &Problem{File: file, Line: line, Message: "the marker is at an alias: mark the value with the anchor"}
 		case p.value.Kind != yaml.ScalarNode:
-			return nil, &Problem{File: file, Line: line, Message: "the marker stands at a mapping or a sequence: put it directly behind the value"}
+			return nil, &Problem{File: file, Line: line, Message: "the marker is at a mapping or a sequence: put it directly after the value"}
 		}
 		if !slices.ContainsFunc(found, func(other place) bool { return other.index == p.index }) {
 			found = append(found, p)
@@ -95,7 +95,7 @@ func (d *document) marked(m Marker, file string) ([]place, error) {
 	return found, nil
 }
 
-// comments returns where comments begin.
+// comments returns the positions where comments start.
 func (d *document) comments() []int {
 	spans := slices.Clone(d.scalars)
 	sort.SliceStable(spans, func(i, j int) bool { return spans[i].start < spans[j].start })
@@ -113,8 +113,8 @@ func (d *document) comments() []int {
 	return found
 }
 
-// markedBy returns what a comment speaks of: the value that ends before it on the same line; else the value whose key stands before it
-// on the same line; else what begins on the next line.
+// markedBy returns the value that a comment refers to: the value that ends before it on the same line; otherwise the value whose key
+// precedes it on the same line; otherwise what starts on the next line.
 func (d *document) markedBy(comment int) (place, bool) {
 	lineStart := d.text.lines[d.text.line(comment)-1]
 	var before *place
@@ -129,27 +129,27 @@ func (d *document) markedBy(comment int) (place, bool) {
 		return *announced, true
 	case before != nil && d.adjacent(before.span, comment):
 		return *before, true
-	case before != nil: // and a bracket behind it
+	case before != nil: // and a bracket after it
 		return place{value: &yaml.Node{Kind: yaml.MappingNode}}, true
 	}
 	return d.below(comment)
 }
 
-// below returns what begins on the line after a comment, other comments aside. What is indented differently, or separated by an empty
-// line, is not what the comment speaks of.
+// below returns what starts on the line after a comment, other comments aside. Anything with different indentation, or after an empty line,
+// does not belong to the comment.
 func (d *document) below(comment int) (place, bool) {
 	next := d.text.skipBlanks(comment)
 	before := d.text.content[d.text.lines[d.text.line(comment)-1]:comment]
-	alone := strings.Trim(before, " \t") == "" // and not behind the dash of an item, which is then meant
+	alone := strings.Trim(before, " \t") == "" // and not after the dash of an item, to which it then refers
 	if alone && d.text.indentation(next) != d.text.indentation(comment) || d.text.emptyLineWithin(comment, next) {
 		return place{}, false
 	}
-	// A mapping begins where its first key does. The key is meant, unless the dash of an item stands before both.
+	// A mapping starts where its first key does. The comment refers to the key, unless the dash of an item precedes both.
 	return d.firstFrom(next, alone)
 }
 
-// firstFrom returns the first value that begins at a place or after it. Of several that begin exactly there it is the innermost if
-// that is wanted; otherwise the outermost.
+// firstFrom returns the first value that starts at or after an offset. Of several that start exactly there, it returns the innermost if
+// requested; otherwise the outermost.
 func (d *document) firstFrom(offset int, innermost bool) (place, bool) {
 	var found *place
 	for i := range d.places {
@@ -168,7 +168,7 @@ func (d *document) firstFrom(offset int, innermost bool) (place, bool) {
 	return *found, true
 }
 
-// endsWithin reports whether the value is a scalar that ends, or as a block has its header, in this part of a line.
+// endsWithin reports whether the value is a scalar that ends in this part of a line, or a block scalar with its header there.
 func (p *place) endsWithin(from, to int) bool {
 	scalar := p.value.Kind == yaml.ScalarNode || p.value.Kind == yaml.AliasNode
 	return scalar && p.span.end <= to && p.span.end > from
@@ -193,15 +193,15 @@ func (d *document) valueBegins(p *place) int {
 	return d.begin(p.value)
 }
 
-// adjacent reports whether nothing but white space and a comma stands between a scalar and a comment.
+// adjacent reports whether only white space and a comma separate a scalar from a comment.
 func (d *document) adjacent(s span, comment int) bool {
 	return strings.Trim(d.text.content[s.end:comment], " \t,") == ""
 }
 
-// maxDiagnosed bounds how many places are tried one by one in order to name the one that cannot hold the revision.
+// maxDiagnosed is the maximum number of places that are tried one by one to find the one that cannot hold the revision.
 const maxDiagnosed = 50
 
-// replace writes the revision in place of scalars. The result reads as the file did but for these.
+// replace writes the revision in place of scalars. Apart from these, the result parses like the original.
 func (d *document) replace(places []place, revision, file string) ([]byte, error) {
 	content := d.with(places, revision)
 	if d.differsOnlyAt(places, content, revision) {
@@ -212,14 +212,14 @@ func (d *document) replace(places []place, revision, file string) ([]byte, error
 		if !d.differsOnlyAt(alone, d.with(alone, revision), revision) {
 			return nil, &Problem{
 				File: file, Line: p.value.Line,
-				Message: fmt.Sprintf("the marked value cannot hold the revision %q: write it as a plain or quoted string without a tag", revision),
+				Message: fmt.Sprintf("the marked value cannot hold the revision %q: use a plain or quoted string without a tag", revision),
 			}
 		}
 	}
 	return nil, &Problem{File: file, Message: fmt.Sprintf("the marked values cannot all hold the revision %q", revision)}
 }
 
-// with returns the file with the revision in place of scalars, which are in the order of the file.
+// with returns the file with the revision in place of scalars, which must be in the order of the file.
 func (d *document) with(places []place, revision string) []byte {
 	var out []byte
 	written := 0
@@ -238,7 +238,7 @@ func (d *document) with(places []place, revision string) []byte {
 	return append(out, d.text.content[written:]...)
 }
 
-// differsOnlyAt reports whether another content has the revision at the places and everything else as it is here.
+// differsOnlyAt reports whether another content has the revision at the places and is otherwise equal to this document.
 func (d *document) differsOnlyAt(places []place, content []byte, revision string) bool {
 	other, err := parse("", content)
 	if err != nil || len(other.nodes) != len(d.nodes) {
@@ -261,6 +261,6 @@ func (d *document) differsOnlyAt(places []place, content []byte, revision string
 }
 
 func sameNode(a, b *yaml.Node) bool {
-	sameTag := a.Kind == yaml.AliasNode || a.ShortTag() == b.ShortTag() // an alias has that of the value it stands for
+	sameTag := a.Kind == yaml.AliasNode || a.ShortTag() == b.ShortTag() // an alias has the tag of its value
 	return a.Kind == b.Kind && a.Value == b.Value && a.Anchor == b.Anchor && len(a.Content) == len(b.Content) && sameTag
 }

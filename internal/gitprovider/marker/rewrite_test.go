@@ -21,7 +21,7 @@ const (
 	theirs = `{"$promotion": "default:podinfo:prod-eu"}`
 )
 
-// TestPIP23_OnlyTheMarkedScalarChanges has before and after, in which M stands for the marker and O for that of another environment.
+// TestPIP23_OnlyTheMarkedScalarChanges has files before and after, in which M stands for the marker and O for that of another environment.
 func TestPIP23_OnlyTheMarkedScalarChanges(t *testing.T) {
 	for name, c := range map[string]struct{ revision, before, after string }{
 		"plain":                            {"1.2.3", "a: 1.0.0 # M\nb: x\n", "a: 1.2.3 # M\nb: x\n"},
@@ -108,17 +108,17 @@ func TestPIP23_WhatCannotBeRewrittenIsNamedByFileAndLine(t *testing.T) {
 		content, says string
 		line          int
 	}{
-		"not YAML":                   {"a: 1 # M\nb: [1, 2\nc: 3\n", "cannot be read as YAML", 2},
-		"a template":                 {"a: 1 # M\n{{ if .x }}\nb: 1\n{{ end }}\n", "cannot be read as YAML", 2},
+		"not YAML":                   {"a: 1 # M\nb: [1, 2\nc: 3\n", "is not valid YAML", 2},
+		"a template":                 {"a: 1 # M\n{{ if .x }}\nb: 1\n{{ end }}\n", "is not valid YAML", 2},
 		"a mapping":                  {"x: 1\na: # M\n  b: 1\n", "mapping or a sequence", 2},
 		"a mapping in brackets":      {"a: {b: 1} # M\n", "mapping or a sequence", 1},
 		"an item that is a mapping":  {"# M\n- b: 1\n", "mapping or a sequence", 1},
 		"an item behind a dash":      {"- # M\n  b: 1\n", "mapping or a sequence", 1},
 		"a whole document":           {"--- # M\nb: 1\n", "mapping or a sequence", 1},
 		"an alias":                   {"a: &x 1\nb: *x # M\n", "alias", 2},
-		"nothing":                    {"a: 1\n# M\n", "not followed by a value", 2},
-		"something indented less":    {"a:\n  b: 1\n  # M\nc: 1\n", "not followed by a value", 3},
-		"something after a gap":      {"# M\n\na: 1\n", "not followed by a value", 1},
+		"nothing":                    {"a: 1\n# M\n", "the marker has no value", 2},
+		"something indented less":    {"a:\n  b: 1\n  # M\nc: 1\n", "the marker has no value", 3},
+		"something after a gap":      {"# M\n\na: 1\n", "the marker has no value", 1},
 		"a broken marker":            {`a: 1 # {"$promotion": "default:podinfo:prod"` + "\n", "not JSON", 1},
 		"a tag that wants a number":  {"a: !!int 1 # M\n", "cannot hold the revision", 1},
 		"a value of an unusual kind": {"a: !semver 1.0.0 # M\n", "cannot hold the revision", 1},
@@ -154,7 +154,7 @@ func TestPIP23_FilesWithoutTheMarkerAreNotRead(t *testing.T) {
 	}
 }
 
-func TestPIP23_RevisionsThatNoFileCanHoldAreRefused(t *testing.T) {
+func TestPIP23_RevisionsThatNoFileCanHoldAreRejected(t *testing.T) {
 	for _, revision := range []string{"", "a\nb", "a\x00b", "a\u2028b", "\xff", strings.Repeat("a", 2000)} {
 		if _, err := prod.Rewrite("a.yaml", []byte("a: 1 # "+ours), revision); err == nil {
 			t.Errorf("%q was accepted", revision)

@@ -10,24 +10,23 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// span is where a scalar stands in the file. A block scalar has two parts, since its header may be followed by a comment: the
-// indicators and the lines of the content. Of all others the second part is empty.
+// span is the position of a scalar in the file. A block scalar has two parts, since a comment may follow its header: the indicators and the
+// lines of the content. For all others, the second part is empty.
 type span struct {
 	start, end         int
 	bodyStart, bodyEnd int
 	block              bool
 }
 
-// contains reports whether a number sign at this place belongs to the scalar.
+// contains reports whether a number sign at an offset belongs to the scalar.
 func (s span) contains(offset int) bool {
 	return s.start <= offset && offset < s.end || s.bodyStart <= offset && offset < s.bodyEnd
 }
 
-// last is where the scalar ends.
+// last returns the end of the scalar.
 func (s span) last() int { return max(s.end, s.bodyEnd) }
 
-// locate finds a scalar or alias. The parser tells where it begins, its anchor and tag included, and what it says; from both follows
-// where it ends.
+// locate finds a scalar or alias. The parser returns its start, including anchor and tag, and its value; its end follows from both.
 func (t *text) locate(node *yaml.Node) (span, bool) {
 	begin, ok := t.offset(node.Line, node.Column)
 	if !ok {
@@ -53,7 +52,7 @@ func (t *text) locate(node *yaml.Node) (span, bool) {
 	return span{start: start, end: end}, ok && rest != ""
 }
 
-// locateNothing places a value that is not there right behind what announces it, its anchor and tag included.
+// locateNothing places a missing value right after what precedes it, including its anchor and tag.
 func (t *text) locateNothing(begin, start int) (span, bool) {
 	end := begin
 	for at := begin; at < start; {
@@ -70,7 +69,7 @@ func (t *text) locateNothing(begin, start int) (span, bool) {
 	return span{start: end, end: end}, true
 }
 
-// skipProperties returns where a scalar begins behind its anchor and tag.
+// skipProperties returns the start of a scalar after its anchor and tag.
 func (t *text) skipProperties(offset int) int {
 	for offset < len(t.content) && (t.content[offset] == '&' || t.content[offset] == '!') {
 		offset = t.skipBlanks(t.propertyEnd(offset))
@@ -78,7 +77,7 @@ func (t *text) skipProperties(offset int) int {
 	return offset
 }
 
-// propertyEnd returns where an anchor or tag ends. A tag within angle brackets may contain what ends others.
+// propertyEnd returns the end of an anchor or tag. A tag in angle brackets may contain characters that end others.
 func (t *text) propertyEnd(offset int) int {
 	if strings.HasPrefix(t.content[offset:], "!<") {
 		if length := strings.IndexByte(t.content[offset:], '>'); length > 0 {
@@ -128,8 +127,8 @@ func (t *text) locateBlock(start int, value string) (span, bool) {
 	return result, ok
 }
 
-// match returns where the text ends that says value, from offset on. Plain and block scalars know no escapes, so that both agree but
-// for white space, which is folded or belongs to the indentation.
+// match returns the end of the text for value, starting at offset. Plain and block scalars have no escapes, so text and value differ only
+// in white space, which is folded or belongs to the indentation.
 func (t *text) match(offset int, value string) (int, bool) {
 	end := offset
 	for value != "" {

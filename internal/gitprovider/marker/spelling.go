@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// spell writes a revision, which contains no line break, in the present style, or in quotes if it needs them.
+// spell writes a revision, which contains no line break, in the current style, or in quotes if it needs them.
 func spell(style yaml.Style, revision string) string {
 	switch {
 	case style&yaml.SingleQuotedStyle != 0:
@@ -28,18 +28,18 @@ func quoteDouble(s string) string {
 }
 
 var (
-	// plainWord is a text that means itself to every reader of YAML, unless it is one of the next two.
+	// plainWord is a string for every YAML parser, unless it matches one of the next two.
 	plainWord = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+/@:-]*$`)
-	// word has a meaning of its own in YAML 1.1 or 1.2.
+	// word has a special meaning in YAML 1.1 or 1.2.
 	word = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null|nan|inf)$`)
-	// number is generous: integers in all bases, floats, base 60 and dates, of YAML 1.1 and 1.2.
+	// number is broad: integers in all bases, floats, base 60 and dates, of YAML 1.1 and 1.2.
 	number = regexp.MustCompile(
 		`^(?i:0x[0-9a-f_]*|0b[01_]*|0o[0-7_]*|[0-9][0-9_]*(:[0-9_]+)*\.?[0-9_]*(e[-+]?[0-9]*)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*)$`,
 	)
 )
 
-// readsAsString reports whether a revision without quotes is a string for readers of both versions of YAML, since nobody knows which
-// tools read the file.
+// readsAsString reports whether a revision without quotes is a string for parsers of both versions of YAML, since any tool may read the
+// file.
 func readsAsString(revision string) bool {
 	return plainWord.MatchString(revision) && !strings.HasSuffix(revision, ":") && !word.MatchString(revision) &&
 		!number.MatchString(revision)

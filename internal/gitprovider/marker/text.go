@@ -11,7 +11,7 @@ import (
 
 const byteOrderMark = "\ufeff"
 
-// text is a file with the beginnings of its lines, where a line is what the YAML parser takes for one.
+// text is a file with the starts of its lines, as the YAML parser divides them.
 type text struct {
 	content string
 	lines   []int
@@ -31,7 +31,7 @@ func newText(content string) *text {
 	return t
 }
 
-// lineBreak returns the length of the line break with which the text begins, or zero. YAML 1.1 has more of them than one expects.
+// lineBreak returns the length of the line break at the start of the text, or zero. YAML 1.1 has more kinds than expected.
 func lineBreak(text string) int {
 	for _, known := range []string{"\r\n", "\n", "\r", "\u0085", "\u2028", "\u2029"} {
 		if strings.HasPrefix(text, known) {
@@ -41,7 +41,7 @@ func lineBreak(text string) int {
 	return 0
 }
 
-// blank returns the length of the white space or line break with which the text begins, or zero.
+// blank returns the length of the white space or line break at the start of the text, or zero.
 func blank(text string) int {
 	if text != "" && (text[0] == ' ' || text[0] == '\t') {
 		return 1
@@ -49,7 +49,7 @@ func blank(text string) int {
 	return lineBreak(text)
 }
 
-// offset turns a position of the parser, which counts from 1 and in characters, into bytes.
+// offset converts a position of the parser, which counts characters from 1, into bytes.
 func (t *text) offset(line, column int) (int, bool) {
 	if line < 1 || line > len(t.lines) {
 		return 0, false
@@ -65,12 +65,12 @@ func (t *text) offset(line, column int) (int, bool) {
 	return at, true
 }
 
-// line returns the number, from 1, of the line in which a byte lies.
+// line returns the number, from 1, of the line that contains a byte.
 func (t *text) line(offset int) int {
 	return max(1, sort.SearchInts(t.lines, offset+1))
 }
 
-// lineEnd returns where the line of a byte ends, before its line break.
+// lineEnd returns the end of the line that contains a byte, before its line break.
 func (t *text) lineEnd(offset int) int {
 	for offset < len(t.content) && lineBreak(t.content[offset:]) == 0 {
 		offset++
@@ -78,13 +78,13 @@ func (t *text) lineEnd(offset int) int {
 	return offset
 }
 
-// nextLine returns where the line after that of a byte begins.
+// nextLine returns the start of the line after the one that contains a byte.
 func (t *text) nextLine(offset int) int {
 	end := t.lineEnd(offset)
 	return end + lineBreak(t.content[end:])
 }
 
-// skipBlanks returns the first byte from offset on that is neither white space nor within a comment.
+// skipBlanks returns the first byte from offset on that is neither white space nor part of a comment.
 func (t *text) skipBlanks(offset int) int {
 	for offset < len(t.content) {
 		width := blank(t.content[offset:])
@@ -100,7 +100,7 @@ func (t *text) skipBlanks(offset int) int {
 	return offset
 }
 
-// afterBlank reports whether a number sign at this place begins a comment, provided that it is outside of scalars.
+// afterBlank reports whether a number sign at an offset starts a comment, provided that it is outside of scalars.
 func (t *text) afterBlank(offset int) bool {
 	if offset == t.lines[t.line(offset)-1] {
 		return true
@@ -109,13 +109,13 @@ func (t *text) afterBlank(offset int) bool {
 	return before == ' ' || before == '\t'
 }
 
-// indentation returns how many blanks stand before the first other character, or dash, of the line of a byte.
+// indentation returns the number of blanks before the first other character, or dash, of the line that contains a byte.
 func (t *text) indentation(offset int) int {
 	rest := t.content[t.lines[t.line(offset)-1]:]
 	return len(rest) - len(strings.TrimLeft(rest, " \t"))
 }
 
-// emptyLineWithin reports whether there is a line without any character but blanks between two bytes.
+// emptyLineWithin reports whether there is a blank line between two bytes.
 func (t *text) emptyLineWithin(from, to int) bool {
 	for at := t.nextLine(from); at < to; at = t.nextLine(at) {
 		if end := t.lineEnd(at); end < to && strings.Trim(t.content[at:end], " \t") == "" {

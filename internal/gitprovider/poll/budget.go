@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// budget is what one credential may ask: so much per second on average, and nothing while the provider says so.
+// budget limits the requests with one credential: to an average rate, and to none while the provider demands a pause.
 type budget struct {
 	perSecond float64
 	burst     float64
-	// users counts the sources that share it, under the lock of the Poller.
+	// users is the number of sources that share it, guarded by the lock of the Poller.
 	users int
 
 	mutex   sync.Mutex
@@ -39,7 +39,7 @@ func (b *budget) spend(ctx context.Context) error {
 	}
 }
 
-// take takes a token, or says how long there is none.
+// take takes a token, or returns how long none will be available.
 func (b *budget) take() time.Duration {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -55,7 +55,7 @@ func (b *budget) take() time.Duration {
 	return time.Duration((1-b.tokens)/b.perSecond*float64(time.Second)) + time.Millisecond
 }
 
-// spare takes tokens for something that can wait, if more than half of the burst is left without them.
+// spare takes tokens for something that can wait, if more than half of the burst remains.
 func (b *budget) spare(count float64) bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -73,7 +73,7 @@ func (b *budget) refill(now time.Time) {
 	b.counted = now
 }
 
-// full reports whether the budget is as good as a new one.
+// full reports whether the budget is equivalent to a new one.
 func (b *budget) full() bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -82,7 +82,7 @@ func (b *budget) full() bool {
 	return b.tokens >= b.burst && !now.Before(b.blocked)
 }
 
-// block lets nobody with this credential ask before a time has passed.
+// block keeps everybody with this credential from sending requests for a time.
 func (b *budget) block(wait time.Duration) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -91,7 +91,7 @@ func (b *budget) block(wait time.Duration) {
 	}
 }
 
-// pause waits for a time, or for something to happen before it has passed.
+// pause waits for a time, or until early receives.
 func pause(ctx context.Context, wait time.Duration, early <-chan struct{}) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

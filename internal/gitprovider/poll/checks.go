@@ -12,27 +12,27 @@ import (
 )
 
 const (
-	// checksCost is how many requests asking for the checks of a pull request counts as: some providers keep them in two places.
+	// checksCost is the cost of reading the checks of a pull request, in requests: some providers keep them in two places.
 	checksCost = 2
-	// longRunning is how long checks may run without any change before they are asked for less often.
+	// longRunning is how long checks may run without any change before they are polled less often.
 	longRunning = 30 * time.Minute
 )
 
-// checked is what is known about the checks of a pull request.
+// checked holds the known checks of a pull request.
 type checked struct {
-	// head is the commit that they were asked for; whatever is known of another one does not count.
+	// head is the commit that they were read for; results for another one do not count.
 	head   string
 	known  bool
 	answer gitprovider.Checks
-	// changed is when they last changed, next when to ask again, and wait how long that is after the last time.
+	// changed is when they last changed, next when to read them again, and wait the last delay.
 	changed, next time.Time
 	wait          time.Duration
-	// again says that somebody wants them to be asked for now, also if that happens already.
+	// again requests another read, even while one is under way.
 	again bool
 }
 
-// CheckNow has the checks of pull requests asked for soon, for webhooks: those of the pull request or of the commit that the event names.
-// One about neither that anybody follows costs nothing.
+// CheckNow reads checks soon, for webhooks: those of the pull request or of the commit that the event names. If neither is followed, it
+// costs nothing.
 func (p *Poller) CheckNow(event gitprovider.Event) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -49,7 +49,7 @@ func (p *Poller) CheckNow(event gitprovider.Event) {
 	}
 }
 
-// checkSoon has whatever is due asked for. Calls while that goes on make it happen once more.
+// checkSoon reads all checks that are due. Calls during a read cause another one.
 func (w *watch) checkSoon() {
 	select {
 	case w.checks <- struct{}{}:
@@ -57,8 +57,8 @@ func (w *watch) checkSoon() {
 	}
 }
 
-// runChecks asks for checks until the context ends. It is not part of looking, so that nobody waits for it who wants to know whether a pull
-// request was merged, however slow the provider is or how many checks there are.
+// runChecks reads checks until the context ends. It is separate from polling, so that a slow provider or many checks do not delay the news
+// that a pull request was merged.
 func (w *watch) runChecks(ctx context.Context) {
 	for {
 		select {
@@ -73,8 +73,8 @@ func (w *watch) runChecks(ctx context.Context) {
 	}
 }
 
-// askForChecks asks for some of what is due, those that have waited longest first, as long as the budget has more than looking needs.
-// That it fails is no problem of the pull requests.
+// askForChecks reads some of the checks that are due, those that have waited longest first, as long as the budget exceeds what polling
+// needs. A failure is not a problem of the pull requests.
 func (w *watch) askForChecks(ctx context.Context) {
 	for _, pr := range w.dueChecks(time.Now()) {
 		provider := w.beginChecks(pr.Number)
@@ -95,7 +95,7 @@ func (w *watch) askForChecks(ctx context.Context) {
 	}
 }
 
-// beginChecks returns whom to ask for the checks of a pull request; nil if nobody can be asked now.
+// beginChecks returns the provider for reading the checks of a pull request; nil if none is available now.
 func (w *watch) beginChecks(number int64) gitprovider.Provider {
 	w.poller.mutex.Lock()
 	defer w.poller.mutex.Unlock()
@@ -108,7 +108,7 @@ func (w *watch) beginChecks(number int64) gitprovider.Provider {
 	return w.opened
 }
 
-// dueChecks are the open pull requests whose checks are to be asked for now.
+// dueChecks returns the open pull requests whose checks are due.
 func (w *watch) dueChecks(now time.Time) []gitprovider.PullRequest {
 	w.poller.mutex.Lock()
 	defer w.poller.mutex.Unlock()
@@ -130,7 +130,7 @@ func (w *watch) dueChecks(now time.Time) []gitprovider.PullRequest {
 	return due[:min(len(due), w.poller.options.ChecksPerLook)]
 }
 
-// noteChecks keeps an answer and says when to ask again: at the next look while something goes on, later and later if not.
+// noteChecks stores a result and schedules the next read: at the next poll while checks run and change, otherwise with backoff.
 func (w *watch) noteChecks(pr gitprovider.PullRequest, checks gitprovider.Checks, err error) {
 	now, options := time.Now(), w.poller.options
 	w.poller.mutex.Lock()
@@ -157,7 +157,7 @@ func (w *watch) noteChecks(pr gitprovider.PullRequest, checks gitprovider.Checks
 	}
 }
 
-// checksOf returns the checks of the head commit that is known; nil if they have not been asked for yet.
+// checksOf returns the checks of the known head commit; nil if they have not been read yet.
 func (e *entry) checksOf() *gitprovider.Checks {
 	pr := e.answer.PullRequest
 	if !e.checks.known || e.checks.head != pr.HeadCommit || pr.State != gitprovider.Open {

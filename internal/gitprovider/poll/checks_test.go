@@ -20,7 +20,7 @@ import (
 type checking struct {
 	*provider
 	checks map[int64]gitprovider.Checks
-	// refuses is why they cannot be read; hangs has it never answer.
+	// refuses is the error of reading them; hangs makes reads never return.
 	refuses error
 	hangs   bool
 }
@@ -29,7 +29,7 @@ func newChecking(name string) *checking {
 	return &checking{provider: newProvider(name), checks: map[int64]gitprovider.Checks{}}
 }
 
-// commit has a pull request be open at another commit.
+// commit sets the head commit of an open pull request.
 func (f *checking) commit(number int64, commit string) {
 	f.set(number, gitprovider.Open)
 	f.mutex.Lock()
@@ -40,7 +40,7 @@ func (f *checking) commit(number int64, commit string) {
 	f.checks[number] = gitprovider.Checks{}
 }
 
-// say has the checks of a pull request be like this.
+// say sets the checks of a pull request.
 func (f *checking) say(number int64, running, passed, failed int) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -76,14 +76,14 @@ func (f *checking) Checks(ctx context.Context, of gitprovider.PullRequest) (gitp
 	return checks, nil
 }
 
-// asked counts and forgets the questions for checks.
+// asked returns and resets the number of requests for checks.
 func (f *checking) asked() int { return strings.Count(f.requests(), "checks") }
 
 func (f *checking) follow(p *poll.Poller, number int64) *follower {
 	return followWith(p, f.provider, f, "c", number)
 }
 
-// said are the checks as they are known; a state that there is none of if they were never asked for.
+// said returns the known checks; with an otherwise unused state if they were never read.
 func (f *follower) said() gitprovider.Checks {
 	if checks := f.state().Checks; checks != nil {
 		return *checks
@@ -129,7 +129,7 @@ func TestPIP22_ChecksAreAskedForWhileTheyRunAndSeldomAfterwards(t *testing.T) {
 	})
 }
 
-// Checks that hang for good must not cost a request at each look for ever.
+// Checks that hang must not cost a request at each poll forever.
 func TestPIP22_ChecksThatNeverEndAreAskedForLessOften(t *testing.T) {
 	inBubble(t, poll.Options{}, func(t *testing.T, p *poll.Poller) {
 		f := newChecking("r")

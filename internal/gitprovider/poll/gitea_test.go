@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// TestPIP22_WithGiteaEveryEndIsSeen has the poller look only when it is told to, as by a webhook.
+// TestPIP22_WithGiteaEveryEndIsSeen polls only on demand, as after a webhook.
 func TestPIP22_WithGiteaEveryEndIsSeen(t *testing.T) {
 	server := externals.Gitea(t)
 	repository := server.Repository(t, map[string]string{"a": "1"})
@@ -53,7 +53,7 @@ func TestPIP22_WithGiteaEveryEndIsSeen(t *testing.T) {
 			}
 			select {
 			case <-woken:
-			case <-time.After(time.Minute):
+			case <-time.After(testkit.Patience):
 				t.Fatalf("%s: %+v", name, p.State(source, numbers[name]))
 			}
 		}
@@ -70,7 +70,7 @@ func TestPIP22_WithGiteaEveryEndIsSeen(t *testing.T) {
 		}
 		select {
 		case <-woken:
-		case <-time.After(time.Minute):
+		case <-time.After(testkit.Patience):
 			t.Fatalf("the checks are %+v", p.State(source, numbers["open"]).Checks)
 		}
 	}

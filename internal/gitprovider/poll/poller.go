@@ -13,24 +13,24 @@ import (
 	"espalier.dev/internal/taskgroup"
 )
 
-// Options of a Poller. What is zero has a default.
+// Options of a Poller. Zero values have defaults.
 type Options struct {
-	// Interval between two looks at a repository in which nothing goes wrong.
+	// Interval between two polls of a repository without errors.
 	Interval time.Duration
-	// MaxInterval is what it grows to when looking fails again and again.
+	// MaxInterval is the maximum interval while polls fail.
 	MaxInterval time.Duration
-	// MinGap is the least time between two looks, however many webhooks arrive.
+	// MinGap is the minimum time between two polls, however many webhooks arrive.
 	MinGap time.Duration
-	// Resync is how long changes alone are listed before everything is, in case one was missed.
+	// Resync is how long only changes are listed before a full listing, in case a change was missed.
 	Resync time.Duration
 	// Timeout of one request.
 	Timeout time.Duration
-	// PerSecond is how many requests per second each credential may cause on average, Burst how many at once.
+	// PerSecond is the average rate of requests per credential, Burst the maximum number at once.
 	PerSecond float64
 	Burst     int
-	// ChecksInterval is what the time between two questions for the checks of a pull request grows to while they do not change.
+	// ChecksInterval is the maximum interval between two reads of the checks of a pull request while they do not change.
 	ChecksInterval time.Duration
-	// ChecksPerLook is of how many pull requests they are asked for in a row.
+	// ChecksPerLook is the maximum number of pull requests whose checks are read in a row.
 	ChecksPerLook int
 }
 
@@ -40,7 +40,7 @@ func (o Options) withDefaults() Options {
 	set(&o.MinGap, min(time.Second, o.Interval))
 	set(&o.Resync, time.Hour)
 	set(&o.Timeout, time.Minute)
-	set(&o.PerSecond, max(1, 3/o.Interval.Seconds())) // whoever wants to look more often than usual wants more requests
+	set(&o.PerSecond, max(1, 3/o.Interval.Seconds())) // a shorter interval needs more requests
 	set(&o.Burst, 20)
 	set(&o.ChecksInterval, 5*time.Minute)
 	set(&o.ChecksPerLook, 10)
@@ -54,46 +54,45 @@ func set[T comparable](field *T, value T) {
 	}
 }
 
-// Source is a repository as seen with one credential: what it lets see may differ from what another does.
+// Source is a repository as seen with one credential: different credentials may see different things.
 type Source struct {
 	Repository gitprovider.Repository
-	// Credential names where the credential comes from, for example "namespace/secret". It is not the credential.
+	// Credential names the origin of the credential, for example "namespace/secret". It is not the credential itself.
 	Credential string
 }
 
-// isAt reports whether it is a repository. A host that is not told stands for all.
+// isAt reports whether the source is a repository. An empty host matches all.
 func (s Source) isAt(repository gitprovider.Repository) bool {
 	return s.Repository.Path == repository.Path && (repository.Host == "" || s.Repository.Host == repository.Host)
 }
 
-// Subscription is the interest of somebody in one pull request.
+// Subscription is a subscriber's interest in one pull request.
 type Subscription struct {
 	Source
 	Number int64
-	// Open connects to the repository. It is called before the first look, after trouble, and from time to time, so that it can use
-	// credentials as they are then. Of several subscriptions to a source the newest one's counts.
+	// Open connects to the repository. It is called before the first poll, after errors, and from time to time, so that it can use current
+	// credentials. If a source has several subscriptions, the newest one's applies.
 	Open func(context.Context) (gitprovider.Provider, error)
-	// Wake is called after anything changed about the pull request or about what is known of it. It must not block, nor call the
-	// Poller.
+	// Wake is called after any change of the pull request or of what is known about it. It must neither block nor call the Poller.
 	Wake func()
 }
 
-// Answer is what is known about a pull request.
+// Answer is the known state of a pull request.
 type Answer struct {
-	// Known says that it has been seen. Otherwise PullRequest is empty.
+	// Known reports whether it has been seen. Otherwise PullRequest is empty.
 	Known       bool
 	PullRequest gitprovider.PullRequest
-	// Missing says that the provider knows no pull request of this number.
+	// Missing reports that the provider has no pull request with this number.
 	Missing bool
-	// Seen is when the answer was last true. It grows with each look that succeeds.
+	// Seen is when the answer was last confirmed. It advances with each successful poll.
 	Seen time.Time
-	// Problem is why the last look failed; nil if it did not.
+	// Problem is why the last poll failed; nil if it succeeded.
 	Problem error
-	// Checks of the head commit of an open pull request; nil if they have not been asked for yet. They do not count for Seen and Problem.
+	// Checks of the head commit of an open pull request; nil if they have not been read yet. They do not affect Seen and Problem.
 	Checks *gitprovider.Checks
 }
 
-// Poller asks providers. Its methods may be called from many goroutines and do not wait for any request.
+// Poller polls providers. Its methods are safe for concurrent use and do not wait for requests.
 type Poller struct {
 	options Options
 	tasks   *taskgroup.Group
@@ -104,15 +103,15 @@ type Poller struct {
 	serial  int
 }
 
-// New returns a Poller, which does nothing until somebody subscribes.
+// New returns a Poller, which does nothing until the first subscription.
 func New(options Options) *Poller {
 	return &Poller{options: options.withDefaults(), tasks: taskgroup.New(), watches: map[Source]*watch{}, budgets: map[string]*budget{}}
 }
 
-// Close ends all asking and waits for it. Subscriptions made later have no effect.
+// Close stops all polling and waits for it to end. Later subscriptions have no effect.
 func (p *Poller) Close() { p.tasks.End() }
 
-// Subscribe begins to follow a pull request, looking at once. The returned function ends it, and may be called more than once.
+// Subscribe starts to follow a pull request, with an immediate poll. The returned function stops it, and may be called more than once.
 func (p *Poller) Subscribe(s Subscription) (cancel func()) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -131,7 +130,7 @@ func (p *Poller) Subscribe(s Subscription) (cancel func()) {
 	return func() { p.unsubscribe(w, id) }
 }
 
-// start begins to look at a source. The caller holds the lock.
+// start starts to poll a source. The caller holds the lock.
 func (p *Poller) start(source Source) *watch {
 	ctx, cancel := context.WithCancel(p.tasks.Context())
 	maps.DeleteFunc(p.budgets, func(_ string, b *budget) bool { return b.users == 0 && b.full() })
@@ -167,10 +166,10 @@ func (p *Poller) unsubscribe(w *watch, id int) {
 	}
 	w.cancel()
 	delete(p.watches, w.source)
-	w.budget.users-- // what was spent stays spent: the budget itself goes when it is full again
+	w.budget.users-- // what was spent stays spent: the budget itself is dropped when it is full again
 }
 
-// LookNow makes the next look at a repository happen soon, for webhooks. A host that is not told stands for all.
+// LookNow polls a repository soon, for webhooks. An empty host matches all.
 func (p *Poller) LookNow(repository gitprovider.Repository) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -181,7 +180,7 @@ func (p *Poller) LookNow(repository gitprovider.Repository) {
 	}
 }
 
-// State returns what is known about a pull request that somebody has subscribed to.
+// State returns the known state of a pull request with a subscription.
 func (p *Poller) State(source Source, number int64) Answer {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

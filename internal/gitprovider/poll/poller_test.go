@@ -19,11 +19,11 @@ import (
 	"espalier.dev/internal/gitprovider/poll"
 )
 
-// provider keeps pull requests and lists them as providers do: everything that is open to who begins, and only changes to who goes on.
+// provider keeps pull requests and lists them like providers: everything open for the zero cursor, and only changes for later ones.
 type provider struct {
 	gitprovider.Provider // nothing but the methods below is called
 	repository           gitprovider.Repository
-	// total says that the provider cannot tell what changed.
+	// total reports that the provider cannot list changes only.
 	total bool
 
 	mutex   sync.Mutex
@@ -56,7 +56,7 @@ func (f *provider) fail(err error) {
 	f.trouble = err
 }
 
-// requests returns and forgets what was asked.
+// requests returns and resets the recorded requests.
 func (f *provider) requests() string {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -100,7 +100,7 @@ func (f *provider) Get(_ context.Context, number int64) (gitprovider.PullRequest
 	return pr, nil
 }
 
-// follower counts how often it was woken.
+// follower counts its wake-ups.
 type follower struct {
 	source poll.Source
 	number int64
@@ -114,7 +114,7 @@ func follow(p *poll.Poller, f *provider, credential string, number int64) *follo
 	return followWith(p, f, f, credential, number)
 }
 
-// followWith follows a pull request of a provider as another type opens it.
+// followWith follows a pull request, with the provider opened as another type.
 func followWith(p *poll.Poller, f *provider, opened gitprovider.Provider, credential string, number int64) *follower {
 	follower := &follower{source: poll.Source{Repository: f.repository, Credential: credential}, number: number, poller: p}
 	follower.cancel = p.Subscribe(poll.Subscription{
@@ -139,14 +139,14 @@ func (f *follower) wakes() int {
 	return woken
 }
 
-// pass lets virtual time pass.
+// pass advances virtual time.
 func pass(d time.Duration) {
 	timer := time.NewTimer(d)
 	<-timer.C
 	synctest.Wait()
 }
 
-// inBubble runs a test in virtual time. A goroutine that is left behind in the end fails it.
+// inBubble runs a test in virtual time. A leaked goroutine makes it fail.
 func inBubble(t *testing.T, options poll.Options, test func(*testing.T, *poll.Poller)) {
 	synctest.Test(t, func(t *testing.T) {
 		p := poll.New(options)
@@ -165,7 +165,7 @@ func TestPIP22_OneListingServesAllWhoFollow(t *testing.T) {
 		for number := range int64(50) {
 			all = append(all, follow(p, f, "ns/secret", number), follow(p, f, "ns/secret", number))
 		}
-		pass(5 * time.Second) // the first look comes before all have subscribed
+		pass(5 * time.Second) // the first poll happens before all have subscribed
 		if got := f.requests(); len(strings.Fields(got)) > 5 {
 			t.Errorf("the beginning cost %q", got)
 		}
@@ -286,7 +286,7 @@ func TestPIP22_WhatEndedBeforeAnybodyLookedIsFound(t *testing.T) {
 				t.Errorf("what is known is not told: %+v", got)
 			}
 			f.set(4, gitprovider.Open)
-			pass(time.Minute) // the listing that tells of 4 comes before anybody wants it
+			pass(time.Minute) // the listing with 4 comes before anybody subscribes to it
 			if late = follow(p, f, "c", 4); late.state().Known {
 				t.Error("known before it was asked for")
 			}
@@ -348,7 +348,7 @@ func TestPIP22_ARateLimitHoldsForAllWithTheSameCredential(t *testing.T) {
 		for _, f := range []*provider{limited, neighbour, stranger} {
 			f.requests()
 		}
-		followers[0].cancel() // the block outlives the source that met it
+		followers[0].cancel() // the block outlives the source that caused it
 		pass(30 * time.Minute)
 		if got := limited.requests() + neighbour.requests(); got != "" {
 			t.Errorf("in spite of the limit: %q", got)
@@ -394,7 +394,7 @@ func TestPIP22_EachCredentialHasABudget(t *testing.T) {
 	inBubble(t, poll.Options{PerSecond: 0.5, Burst: 5}, func(t *testing.T, p *poll.Poller) {
 		f := newProvider("r")
 		for number := range int64(100) {
-			f.set(number, gitprovider.Merged) // each needs a request of its own
+			f.set(number, gitprovider.Merged) // each needs a separate request
 			follow(p, f, "c", number)
 		}
 		for minute := range 5 {

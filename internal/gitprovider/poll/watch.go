@@ -11,7 +11,7 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// watch looks at one source. The lock of the Poller guards its fields, except for those that only its goroutine uses.
+// watch polls one source. The lock of the Poller guards its fields, except for those that only its goroutine uses.
 type watch struct {
 	poller *Poller
 	source Source
@@ -23,23 +23,23 @@ type watch struct {
 	subscriptions map[int]Subscription
 	open          func(context.Context) (gitprovider.Provider, error)
 	entries       map[int64]*entry
-	// looked is when the last look that succeeded began.
+	// looked is when the last successful poll started.
 	looked  time.Time
 	problem error
-	// opened is the provider of the last look; nil if that failed.
+	// opened is the provider of the last poll; nil if that failed.
 	opened gitprovider.Provider
 
-	// Only its goroutine uses these.
+	// Only the goroutine of the watch uses these.
 	provider gitprovider.Provider
 	cursor   gitprovider.Cursor
 	begun    time.Time // when everything was last listed
 	failures int
 }
 
-// entry is what is known about one pull request.
+// entry is the known state of one pull request.
 type entry struct {
 	answer Answer
-	// dirty says that a listing has told that there is more to know.
+	// dirty reports that a listing has shown that there is more to read.
 	dirty  bool
 	checks checked
 }
@@ -55,7 +55,7 @@ func (w *watch) wanted(number int64) bool {
 	return false
 }
 
-// nudge makes the next look happen soon. Nudges during a look make one more.
+// nudge makes the next poll happen soon. Nudges during a poll cause one more.
 func (w *watch) nudge() {
 	select {
 	case w.nudges <- struct{}{}:
@@ -63,10 +63,10 @@ func (w *watch) nudge() {
 	}
 }
 
-// run looks again and again until the context ends.
+// run polls until the context ends.
 func (w *watch) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		select { // what this look answers needs no other
+		select { // this poll serves nudges received before it
 		case <-w.nudges:
 		default:
 		}
@@ -81,7 +81,7 @@ func (w *watch) run(ctx context.Context) {
 		}
 		var early <-chan struct{} = w.nudges
 		if err != nil {
-			early = nil // a provider in trouble is not helped by being asked sooner
+			early = nil // polling sooner does not help a failing provider
 		}
 		if pause(ctx, w.rest(err)-gap, early) != nil {
 			return
@@ -89,7 +89,7 @@ func (w *watch) run(ctx context.Context) {
 	}
 }
 
-// rest returns how long to wait after a look, with some jitter so that not all repositories are asked at once.
+// rest returns how long to wait after a poll, with some jitter so that repositories are not all polled at once.
 func (w *watch) rest(err error) time.Duration {
 	o := w.poller.options
 	wait := o.Interval
@@ -100,7 +100,7 @@ func (w *watch) rest(err error) time.Duration {
 	return max(wait, gitprovider.RetryAfter(err))
 }
 
-// finish records how a look ended, and wakes everybody if that is news.
+// finish records the result of a poll, and wakes everybody if it changed.
 func (w *watch) finish(err error) {
 	if err != nil {
 		w.obeyLimit(err)
@@ -125,14 +125,14 @@ func (w *watch) finish(err error) {
 	w.checkSoon()
 }
 
-// obeyLimit leaves the provider alone for as long as it wants to be, if it does.
+// obeyLimit pauses requests for as long as the provider demands, if it does.
 func (w *watch) obeyLimit(err error) {
 	if gitprovider.ClassOf(err) == gitprovider.RateLimited {
 		w.budget.block(max(gitprovider.RetryAfter(err), w.poller.options.Interval))
 	}
 }
 
-// look asks what is new.
+// look polls once.
 func (w *watch) look(ctx context.Context) error {
 	now := time.Now()
 	if now.Sub(w.begun) >= w.poller.options.Resync {
@@ -165,7 +165,7 @@ func (w *watch) look(ctx context.Context) error {
 	return nil
 }
 
-// manyUnknown is from when on listing everything costs less than asking for each pull request that nobody knows yet, as after a start.
+// manyUnknown is the number of pull requests with unknown state, as after a start, from which a full listing costs less than reading each.
 const manyUnknown = 3
 
 func (w *watch) unknown() int {
@@ -180,7 +180,7 @@ func (w *watch) unknown() int {
 	return count
 }
 
-// request sends one request when the budget allows it. Waiting for that does not count as the time that the provider takes.
+// request sends one request when the budget allows it. That wait does not count towards the provider's timeout.
 func (w *watch) request(ctx context.Context, send func(context.Context) error) error {
 	if err := w.budget.spend(ctx); err != nil {
 		return err
@@ -200,7 +200,7 @@ func (w *watch) request(ctx context.Context, send func(context.Context) error) e
 	return send(ctx)
 }
 
-// take puts a listing into the entries that somebody wants.
+// take applies a listing to the entries with subscriptions.
 func (w *watch) take(listing gitprovider.Listing, now time.Time) {
 	var changed []int64
 	w.poller.mutex.Lock()
@@ -221,10 +221,10 @@ func (w *watch) take(listing gitprovider.Listing, now time.Time) {
 	w.wake(changed)
 }
 
-// learn takes what a listing says about the pull request, and reports whether that is news.
+// learn applies the entry of a listing to a pull request, and reports whether it changed.
 func (e *entry) learn(pr gitprovider.PullRequest, now time.Time) bool {
 	if pr.State != gitprovider.Open {
-		// Not every listing tells who ended it and how.
+		// Not every listing shows who ended it and how.
 		e.dirty = e.dirty || !e.answer.Known || e.answer.PullRequest.State != pr.State
 		return false
 	}
@@ -235,12 +235,12 @@ func (e *entry) learn(pr gitprovider.PullRequest, now time.Time) bool {
 	return news
 }
 
-// same reports whether nothing changed that anybody looks at. Times of comments and the like are not such.
+// same reports whether nothing relevant changed. Times of comments and the like are irrelevant.
 func same(a, b gitprovider.PullRequest) bool {
 	return a.State == b.State && a.HeadCommit == b.HeadCommit && a.MergeCommit == b.MergeCommit && a.Base == b.Base && a.Head == b.Head
 }
 
-// ask asks about a pull request of which listings do not tell enough.
+// ask reads a pull request of which listings do not show enough.
 func (w *watch) ask(ctx context.Context, number int64) error {
 	var pr gitprovider.PullRequest
 	now := time.Now()
@@ -278,7 +278,7 @@ func (w *watch) dirty() []int64 {
 	return numbers
 }
 
-// wake calls those who follow one of the pull requests, without the lock.
+// wake calls the subscribers of the pull requests, without the lock.
 func (w *watch) wake(numbers []int64) {
 	var calls []func()
 	w.poller.mutex.Lock()

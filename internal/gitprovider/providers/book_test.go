@@ -13,7 +13,7 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// book is what a fake provider knows: branches and pull requests. Every change happens five minutes after the one before.
+// book is the data of a fake provider: branches and pull requests. Changes are five minutes apart.
 type book struct {
 	sync.Mutex
 	now      time.Time
@@ -33,22 +33,22 @@ type record struct {
 	created, updated      time.Time
 	closed                time.Time
 	comments              []string
-	checks                []check // as they were said, the last one last
+	checks                []check // as they were reported, the latest last
 }
 
-// check is what somebody says of the head commit.
+// check is a reported check of the head commit.
 type check struct {
 	id    int64
 	name  string
 	state gitprovider.ChecksState
-	// word is what the provider calls the state, if it is none of ours.
+	// word is the provider's name of the state, if it is none of ours.
 	word string
-	// mayFail and head are for providers that tell them.
+	// mayFail and head are for providers that support them.
 	mayFail bool
 	head    string
 }
 
-// latest returns the last check of each name, in the order in which they were begun.
+// latest returns the last check of each name, in the order of their first report.
 func (r *record) latest() []check {
 	var found []check
 	for _, c := range r.checks {
@@ -70,7 +70,7 @@ func (r *record) said(c check) {
 	r.checks = append(r.checks, c)
 }
 
-// called is what a provider calls the state of a check.
+// called returns a provider's name of the state of a check.
 func (c check) called(words map[gitprovider.ChecksState]string) string {
 	if c.word != "" {
 		return c.word
@@ -151,7 +151,7 @@ func (b *book) remark(r *record, text string) {
 	r.updated = b.tick()
 }
 
-// chosen returns those that keep wants, the newest by that time first.
+// chosen returns those that keep selects, the newest by that time first.
 func (b *book) chosen(by func(*record) time.Time, keep func(*record) bool) []*record {
 	result := slices.DeleteFunc(slices.Clone(b.records), func(r *record) bool { return !keep(r) })
 	slices.SortStableFunc(result, func(x, y *record) int {
@@ -165,7 +165,7 @@ func byChange(r *record) time.Time   { return r.updated }
 func everyRecord(*record) bool       { return true }
 func openRecord(r *record) bool      { return r.state == gitprovider.Open }
 
-// part returns a page and whether there is another one.
+// part returns a page and reports whether there is another one.
 func part(records []*record, size, page int) ([]*record, bool) {
 	from, to := min((page-1)*size, len(records)), min(page*size, len(records))
 	return records[from:to], to < len(records)

@@ -20,7 +20,7 @@ var fakes = map[string]func(*testing.T) *fake{
 	"GitHub": newGitHub, "GitLab": newGitLab, "Gitea": newGitea, "Bitbucket Server": newBitbucket, "Azure DevOps": newAzure,
 }
 
-// checked opens a pull request, has its checks said, and returns what the provider makes of them.
+// checked opens a pull request, reports checks, and returns how the provider interprets them.
 func checked(t *testing.T, f *fake, said ...check) gitprovider.Checks {
 	t.Helper()
 	provider := providerOf(t, f)
@@ -40,7 +40,7 @@ func checksOf(t *testing.T, provider gitprovider.Provider, p gitprovider.PullReq
 	return checks
 }
 
-// Whatever the provider calls it, a check runs, passes, fails or does not count.
+// Whatever the provider calls its state, a check runs, passes, fails or does not count.
 func TestPIP22_EveryWordForACheckIsUnderstood(t *testing.T) {
 	const passes, fails, runs = gitprovider.ChecksPassed, gitprovider.ChecksFailed, gitprovider.ChecksRunning
 	for name, words := range map[string]map[string]gitprovider.ChecksState{
@@ -68,7 +68,7 @@ func TestPIP22_EveryWordForACheckIsUnderstood(t *testing.T) {
 	}
 }
 
-// A token that lacks a right does not know of any checks, which is no error. What it does see counts, unless it would be too good.
+// A token without the right sees no checks, which is no error. What it does see counts, unless the result would be too optimistic.
 func TestPIP22_ChecksThatMayNotBeSeenAreUnknown(t *testing.T) {
 	build, lint := check{name: "build", state: gitprovider.ChecksPassed}, check{name: "ci/lint", state: gitprovider.ChecksFailed}
 	for name, c := range map[string]struct {
@@ -113,7 +113,7 @@ func TestPIP22_ChecksThatMayNotBeSeenAreUnknown(t *testing.T) {
 	}
 }
 
-// Fine-grained tokens of people cannot be given the right to see checks of GitHub, but that to see GitHub Actions.
+// Fine-grained personal tokens cannot have the right to read checks of GitHub, but that to read GitHub Actions.
 func TestPIP22_GitHubActionsStandInForChecksThatMayNotBeSeen(t *testing.T) {
 	f := newGitHub(t)
 	f.denied = func(path string) bool { return strings.HasSuffix(path, "/check-runs") }
@@ -143,7 +143,7 @@ func TestPIP22_WhatMayFailIsNoCheck(t *testing.T) {
 	}
 }
 
-// What Azure DevOps was told of an older commit does not count for the new one.
+// Azure DevOps statuses of an older commit do not count for the new one.
 func TestPIP22_AzureChecksAreThoseOfTheHead(t *testing.T) {
 	got := checked(t, newAzure(t), check{name: "ci/old", state: gitprovider.ChecksFailed, head: strings.Repeat("0", 40)},
 		check{name: "ci/new", state: gitprovider.ChecksPassed})
@@ -152,7 +152,7 @@ func TestPIP22_AzureChecksAreThoseOfTheHead(t *testing.T) {
 	}
 }
 
-// Names come from strangers: they are cut, in one line, in order, and hold no secret.
+// Names come from third parties: they are truncated, on one line, sorted, and contain no secret.
 func TestNamesOfChecksAreFitForAStatus(t *testing.T) {
 	for name, open := range fakes {
 		t.Run(name, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestPIP22_TroubleWithChecksIsAnError(t *testing.T) {
 	}
 }
 
-// checkHooks are calls about checks. They name a commit, and GitLab's also a merge request if it is one's.
+// checkHooks are calls about checks. They name a commit, and GitLab's also a merge request if there is one.
 var checkHooks = map[string]struct {
 	hook   string
 	event  func(http.Header, string) (http.Header, string)

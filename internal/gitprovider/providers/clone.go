@@ -10,7 +10,7 @@ import (
 	"espalier.dev/internal/gitprovider/bitbucket"
 )
 
-// CloneURL returns where Git finds the repository that a pull-request strategy means. The url may also be that of its page.
+// CloneURL returns the URL for Git of the repository of a pull-request strategy. The input may also be the URL of its page.
 func CloneURL(name v1alpha1.GitProviderType, url string, rules dial.Rules) (string, error) {
 	if _, err := Identify(name, url, rules); err != nil {
 		return "", err

@@ -15,24 +15,24 @@ import (
 	"espalier.dev/internal/gitprovider/providers"
 )
 
-// scene is a repository with the branches main and release/1.0, at a provider that is fake or real.
+// scene is a repository with the branches main and release/1.0, at a fake or real provider.
 type scene interface {
 	settings() providers.Settings
-	// push makes a branch that differs from main.
+	// push creates a branch that differs from main.
 	push(t *testing.T, branch string)
-	// merge and closeByHand do what a person does to a pull request at the page of the provider.
+	// merge and closeByHand do what a person does to a pull request on the provider's page.
 	merge(t *testing.T, number int64) (commit string)
 	closeByHand(t *testing.T, number int64)
 	comments(t *testing.T, number int64) []string
-	// check has somebody say of the head commit of a pull request how a check is doing.
+	// check reports the state of a check for the head commit of a pull request.
 	check(t *testing.T, number int64, name string, state gitprovider.ChecksState)
-	// pageSize is the smallest number of pull requests per page that the provider is asked for.
+	// pageSize is the smallest page size that the provider is asked for, in pull requests.
 	pageSize() int
-	// people are the login of the token and that of the person.
+	// people returns the login of the token's owner and that of the person.
 	people() (robot, person string)
 }
 
-// contract is what every provider promises. Each part has a repository of its own.
+// contract is what every provider guarantees. Each part has its own repository.
 var contract = map[string]func(*testing.T, scene){
 	"a new pull request is read back as it was made":           readsBack,
 	"a second one between the same branches is a duplicate":    refusesDuplicates,
@@ -285,7 +285,7 @@ func tellsChecks(t *testing.T, s scene) {
 	expectChecks("another pull request", other, gitprovider.Checks{})
 }
 
-// follower keeps what listings tell, as whoever polls does.
+// follower keeps the contents of listings, like a poller.
 type follower struct {
 	provider gitprovider.Provider
 	cursor   gitprovider.Cursor
@@ -363,7 +363,7 @@ func listsAllPages(t *testing.T, s scene) {
 	}
 }
 
-// remembersWhatHasEnded, for pipelines that have lost their memory: also if there are more pull requests than fit on a page.
+// remembersWhatHasEnded is for pipelines that have lost their status: even if there are more pull requests than fit on a page.
 func remembersWhatHasEnded(t *testing.T, s scene) {
 	provider := providerOf(t, s)
 	key := strings.Repeat("long ", 200) + "\n\nPromotion-Key: 0123\n"
@@ -407,7 +407,7 @@ func tellsWhatIsMissing(t *testing.T, s scene) {
 	expectClass(t, "a pull request", err, gitprovider.NotFound)
 	_, err = provider.Close(t.Context(), 4711)
 	expectClass(t, "a pull request to close", err, gitprovider.NotFound)
-	if err := provider.Comment(t.Context(), 4711, "text"); err == nil { // Gitea answers 500, so the class does not count
+	if err := provider.Comment(t.Context(), 4711, "text"); err == nil { // Gitea responds with 500, so the class does not count
 		t.Error("a pull request that does not exist was commented on")
 	}
 	_, err = provider.Create(t.Context(), gitprovider.NewPullRequest{Head: "not-pushed", Base: "main", Title: "t"})
@@ -436,7 +436,7 @@ func tellsWhatIsMissing(t *testing.T, s scene) {
 	expectClass(t, "a stranger", err, gitprovider.Unauthenticated)
 }
 
-// nowhere names a repository that does not exist beside one that does.
+// nowhere returns the URL of a missing repository beside an existing one.
 func nowhere(url string) string {
 	url = strings.TrimSuffix(url, ".git")
 	url = strings.Replace(url, "/acme/web/", "/acme/", 1)

@@ -13,7 +13,7 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// newAzure is an Azure DevOps Server with a project whose name has a blank, as described in the REST reference of Azure DevOps.
+// newAzure returns an Azure DevOps Server with a project whose name contains a blank, as described in the REST reference of Azure DevOps.
 func newAzure(t *testing.T) *fake {
 	f := newFake(t, v1alpha1.GitProviderAzureDevOps)
 	f.path, f.size = "/tfs/Default/Web%20Team/_git/shop", 100
@@ -42,7 +42,7 @@ func newAzure(t *testing.T) *fake {
 	return f
 }
 
-// azurePull describes a pull request; listings cut descriptions.
+// azurePull describes a pull request; listings truncate descriptions.
 func azurePull(r *record, listed bool) object {
 	status := map[gitprovider.State]string{
 		gitprovider.Open:   "active",
@@ -62,7 +62,7 @@ func azurePull(r *record, listed bool) object {
 		"sourceRefName": "refs/heads/" + r.head, "targetRefName": "refs/heads/" + r.base, "mergeStatus": "succeeded",
 		"creationDate": r.created.Format("2006-01-02T15:04:05.0000000Z"),
 		"repository":   object{"id": "3411ebc1", "name": "shop", "project": object{"id": "a7573007", "name": "Web Team"}},
-		// The commits carry more in real answers.
+		// Real responses contain more fields for commits.
 		"lastMergeSourceCommit": object{"commitId": r.headCommit}, "lastMergeCommit": object{"commitId": attempt},
 		"url": "https://azure.example.com/_apis/git/repositories/3411ebc1/pullRequests/1",
 	}
@@ -170,7 +170,7 @@ func (f *fake) azureThread(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// azureStatuses tells of those checks whose names have a slash, also of what was said before; the others are builds that a policy demands.
+// azureStatuses returns checks whose names contain a slash, including earlier results; the others are builds that a policy requires.
 func (f *fake) azureStatuses(w http.ResponseWriter, r *http.Request) {
 	f.query(r, map[string]string{"api-version": "5.0"})
 	found := f.record(w, r)

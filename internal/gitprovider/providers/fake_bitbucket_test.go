@@ -13,8 +13,8 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// newBitbucket is a Bitbucket Data Center with a repository of a user, as described in its REST reference: paged resources,
-// versions of pull requests, activities.
+// newBitbucket returns a Bitbucket Data Center with a repository of a user, as described in its REST reference: paged resources, versions
+// of pull requests, activities.
 func newBitbucket(t *testing.T) *fake {
 	f := newFake(t, v1alpha1.GitProviderBitbucketServer)
 	f.path, f.size = "/scm/~ada/shop.git", 100
@@ -88,7 +88,7 @@ func bitbucketPull(r *record) object {
 	return p
 }
 
-// bitbucketList gives pages whose starts are not multiples of their size, since permissions are checked afterwards.
+// bitbucketList returns pages whose starts are not multiples of their size, since permissions are checked afterwards.
 func (f *fake) bitbucketList(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	common := map[string]string{"state": q.Get("state"), "order": "NEWEST", "limit": "100", "start": "*"}

@@ -13,7 +13,7 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// newGitea is a Gitea below a path, as described in its OpenAPI document. The same contract runs against a real one, too.
+// newGitea returns a Gitea below a path, as described in its OpenAPI document. The same contract runs against a real one, too.
 func newGitea(t *testing.T) *fake {
 	f := newFake(t, v1alpha1.GitProviderGitea)
 	f.path, f.size = "/git/acme/shop", 50
@@ -159,7 +159,7 @@ func (f *fake) giteaComment(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// giteaStatuses gives pages of two of all that was said. All of it was said within a second, and the last comes last.
+// giteaStatuses returns all statuses in pages of two. All were set within a second, and the latest comes last.
 func (f *fake) giteaStatuses(w http.ResponseWriter, r *http.Request) {
 	f.query(r, map[string]string{"sort": "recentupdate", "limit": "50", "page": "*"})
 	said := f.book.byCommit(r.PathValue("commit")).checks

@@ -14,7 +14,7 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// newGitHub is a GitHub Enterprise Server, as described in its REST reference: pulls, issues, issue comments, pagination by Link,
+// newGitHub returns a GitHub Enterprise Server, as described in its REST reference: pulls, issues, issue comments, pagination by Link,
 // conditional requests.
 func newGitHub(t *testing.T) *fake {
 	f := newFake(t, v1alpha1.GitProviderGitHub)
@@ -38,7 +38,7 @@ func newGitHub(t *testing.T) *fake {
 	return f
 }
 
-// githubPull describes a pull request; whole adds what only the answer for a single one has.
+// githubPull describes a pull request; whole adds fields that only single reads return.
 func githubPull(r *record, whole bool) object {
 	headRepo := any(object{"id": 1296269, "full_name": "acme/shop"})
 	if r.fork {
@@ -180,7 +180,7 @@ func (f *fake) githubComment(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// githubStatus tells of those checks whose names have a slash; the others are check runs.
+// githubStatus returns checks whose names contain a slash; the others are check runs.
 func (f *fake) githubStatus(w http.ResponseWriter, r *http.Request) {
 	f.query(r, map[string]string{"per_page": "100", "page": "1"})
 	statuses := []object{}
@@ -194,7 +194,7 @@ func (f *fake) githubStatus(w http.ResponseWriter, r *http.Request) {
 	f.say(w, http.StatusOK, object{"state": "pending", "sha": r.PathValue("commit"), "total_count": len(statuses), "statuses": statuses})
 }
 
-// githubCheckRuns gives pages of two.
+// githubCheckRuns returns pages of two.
 func (f *fake) githubCheckRuns(w http.ResponseWriter, r *http.Request) {
 	f.query(r, map[string]string{"per_page": "100", "page": "*"})
 	runs := githubRuns(f.book.byCommit(r.PathValue("commit")).latest())
@@ -206,7 +206,7 @@ func (f *fake) githubCheckRuns(w http.ResponseWriter, r *http.Request) {
 	f.say(w, http.StatusOK, object{"total_count": len(runs), "check_runs": runs[from:to]})
 }
 
-// githubWorkflowRuns tells the last first, and of all that there were.
+// githubWorkflowRuns returns all runs, the latest first.
 func (f *fake) githubWorkflowRuns(w http.ResponseWriter, r *http.Request) {
 	f.query(r, map[string]string{"per_page": "100", "page": "1", "head_sha": "*"})
 	runs := githubRuns(f.book.byCommit(r.URL.Query().Get("head_sha")).checks)

@@ -13,7 +13,7 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// newGitLab is a GitLab as described in its REST reference: merge requests, notes, offset pagination.
+// newGitLab returns a GitLab as described in its REST reference: merge requests, notes, offset pagination.
 func newGitLab(t *testing.T) *fake {
 	f := newFake(t, v1alpha1.GitProviderGitLab)
 	f.path, f.size = "/acme/web/shop.git", 100
@@ -123,7 +123,7 @@ func (f *fake) gitlabGet(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// mergedResult is the commit of a pipeline that tries what merging would give.
+// mergedResult returns the commit of a pipeline that tests the merged result.
 func mergedResult(head string) string { return "f" + head[1:] }
 
 func (f *fake) gitlabStatuses(w http.ResponseWriter, r *http.Request) {

@@ -27,12 +27,12 @@ import (
 const (
 	token    = "canary-token-0123456789"
 	password = "canary-password-987"
-	robot    = "robot"   // whose token it is
-	reviser  = "reviser" // who merges and closes by hand
+	robot    = "robot"   // the owner of the token
+	reviser  = "reviser" // merges and closes by hand
 )
 
-// fake is a provider of one repository, on loopback with a certificate of its own. It knows the requests that the documentation of the
-// provider describes; any other fails the test.
+// fake is a provider of one repository, on loopback with its own certificate. It accepts the requests that the provider's documentation
+// describes; any other fails the test.
 type fake struct {
 	t      *testing.T
 	book   *book
@@ -40,17 +40,17 @@ type fake struct {
 	server *httptest.Server
 	// header that every request must have.
 	header map[string]string
-	// refusal is the answer to a token that is not accepted.
+	// refusal is the response to an invalid token.
 	refusal func(http.ResponseWriter)
 	kind    v1alpha1.GitProviderType
 	path    string // of the repository in its URL
 	size    int    // of its smallest page
 	count   count
-	// denied says for which paths the token has no right.
+	// denied reports whether the token lacks the right to a path.
 	denied func(path string) bool
 }
 
-// count of requests, and of those that were answered with 304.
+// count of requests, and of those that received status 304.
 type count struct{ asked, spared int }
 
 func (f *fake) counted() count {
@@ -104,7 +104,7 @@ func (f *fake) say(w http.ResponseWriter, status int, body any) {
 	}
 }
 
-// query checks that a request has these parameters and no others; a star stands for any value.
+// query checks that a request has exactly these parameters; a star matches any value.
 func (f *fake) query(r *http.Request, want map[string]string) {
 	f.t.Helper()
 	got := map[string]string{}
@@ -119,7 +119,7 @@ func (f *fake) query(r *http.Request, want map[string]string) {
 	}
 }
 
-// body reads the JSON of a request into a struct that has all fields the provider knows.
+// body reads the JSON of a request into a struct that has all fields of the provider.
 func (f *fake) body(r *http.Request, into any) {
 	f.t.Helper()
 	text, err := io.ReadAll(r.Body)
@@ -136,7 +136,7 @@ func (f *fake) body(r *http.Request, into any) {
 	}
 }
 
-// record returns the pull request that a request names, or answers that there is none.
+// record returns the pull request that a request names, or responds that it does not exist.
 func (f *fake) record(w http.ResponseWriter, r *http.Request) *record {
 	number, err := strconv.ParseInt(r.PathValue("number"), 10, 64)
 	if err != nil {
@@ -157,7 +157,7 @@ func number(f *fake, text string) int {
 	return n
 }
 
-// moment writes a time as JSON has it, or null.
+// moment returns a time for JSON, or null.
 func moment(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -165,7 +165,7 @@ func moment(t time.Time) any {
 	return t.Format(time.RFC3339)
 }
 
-// person is null if nobody is known.
+// person is null if the person is unknown.
 func person(key, name string) any {
 	if name == "" {
 		return nil
@@ -186,7 +186,7 @@ func authorityOf(server *httptest.Server) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 }
 
-// The following make it a scene of the contract.
+// The following methods implement scene.
 
 func (f *fake) settings() providers.Settings {
 	return providers.Settings{
@@ -223,7 +223,7 @@ func (f *fake) check(_ *testing.T, number int64, name string, state gitprovider.
 	f.says(number, check{name: name, state: state})
 }
 
-// says has somebody say of the head commit of a pull request how a check is doing.
+// says reports a check for the head commit of a pull request.
 func (f *fake) says(number int64, c check) {
 	f.book.Lock()
 	defer f.book.Unlock()

@@ -79,8 +79,8 @@ func TestURLsThatNameNoRepositoryAreRefused(t *testing.T) {
 		{azure, "https://dev.azure.com/acme/web/_git/shop/pullrequests", "url has 2 parts after _git"},
 		{azure, "https://dev.azure.com/_git/shop", "form of the cloud"},
 		{azure, "https://dev.azure.com/acme/more/web/_git/shop", "form of the cloud"},
-		{azure, "https://tfs.example.com/_git/shop", "names no collection"},
-		{"svn", "https://svn.example.com/a/b", `type "svn" is not known: use github`},
+		{azure, "https://tfs.example.com/_git/shop", "has no collection"},
+		{"svn", "https://svn.example.com/a/b", `unknown type "svn": use github`},
 		{gitHub, "http://github.com/acme/shop", "url begins with http://"},
 	} {
 		_, err := providers.Identify(c.kind, c.url, dial.Rules{})

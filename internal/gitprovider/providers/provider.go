@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package providers finds the package that speaks to a kind of Git server.
+// Package providers selects the package for a kind of Git server.
 package providers
 
 import (
@@ -17,7 +17,7 @@ import (
 	"espalier.dev/internal/gitprovider/gitlab"
 )
 
-// kind is what each package offers.
+// kind is the interface of each package.
 type kind struct {
 	open         func(gitprovider.Address, gitprovider.Credentials, dial.Rules) (gitprovider.Provider, error)
 	identify     func(gitprovider.Address) (gitprovider.Repository, error)
@@ -35,12 +35,12 @@ var kinds = map[v1alpha1.GitProviderType]kind{
 func kindOf(name v1alpha1.GitProviderType) (kind, error) {
 	found, ok := kinds[name]
 	if !ok {
-		return kind{}, gitprovider.Misconfiguredf("type %q is not known: use github, gitlab, gitea, bitbucket-server or azure-devops", name)
+		return kind{}, gitprovider.Misconfiguredf("unknown type %q: use github, gitlab, gitea, bitbucket-server or azure-devops", name)
 	}
 	return found, nil
 }
 
-// Settings say which repository, and how to get there.
+// Settings identify a repository and how to reach it.
 type Settings struct {
 	// Type and URL are those of the pull-request strategy.
 	Type v1alpha1.GitProviderType
@@ -51,7 +51,7 @@ type Settings struct {
 	Rules dial.Rules
 }
 
-// New returns the repository. Nothing is sent yet. The result can be used for as long as the settings stay the same.
+// New returns the repository. Nothing is sent yet. The result is usable as long as the settings stay the same.
 func New(settings Settings) (gitprovider.Provider, error) {
 	kind, err := kindOf(settings.Type)
 	if err != nil {
@@ -63,14 +63,15 @@ func New(settings Settings) (gitprovider.Provider, error) {
 	}
 	if settings.Credentials.Token == "" {
 		return nil, gitprovider.Misconfiguredf(
-			"there is no token for the API of the Git server: put it under %q into the Secret",
+			"no token for the API of the Git server: add it under %q to the Secret",
 			gitprovider.KeyToken,
 		)
 	}
 	return kind.open(address, settings.Credentials, settings.Rules)
 }
 
-// Identify tells which repository a pull-request strategy means, without credentials. Two spellings of one repository are the same.
+// Identify returns the repository of a pull-request strategy, without credentials. Different spellings of one repository give the same
+// result.
 func Identify(name v1alpha1.GitProviderType, url string, rules dial.Rules) (gitprovider.Repository, error) {
 	kind, err := kindOf(name)
 	if err != nil {
@@ -83,8 +84,7 @@ func Identify(name v1alpha1.GitProviderType, url string, rules dial.Rules) (gitp
 	return kind.identify(address)
 }
 
-// ParseWebhook reads a call of a webhook. Errors are gitprovider.ErrUnsigned, ErrIgnored and ErrUnreadable, beside that for an unknown
-// type.
+// ParseWebhook parses a webhook call. Errors are gitprovider.ErrUnsigned, ErrIgnored and ErrUnreadable, or that for an unknown type.
 func ParseWebhook(name v1alpha1.GitProviderType, header http.Header, body, secret []byte) (gitprovider.Event, error) {
 	kind, err := kindOf(name)
 	if err != nil {

@@ -25,7 +25,7 @@ var paths = map[v1alpha1.GitProviderType]string{
 	gitHub: "/acme/shop", gitLab: "/acme/shop", giteaKind: "/acme/shop", bitbucket: "/scm/ACME/shop", azure: "/acme/web/_git/shop",
 }
 
-// answering returns a provider that is answered by one function, whatever it asks.
+// answering returns a provider with one handler for all requests.
 func answering(t *testing.T, kind v1alpha1.GitProviderType, handler http.HandlerFunc) gitprovider.Provider {
 	t.Helper()
 	server := httptest.NewTLSServer(handler)
@@ -40,7 +40,7 @@ func answering(t *testing.T, kind v1alpha1.GitProviderType, handler http.Handler
 	return provider
 }
 
-// everyCall does all that can be done with a provider.
+// everyCall calls all methods of a provider.
 func everyCall(t *testing.T, provider gitprovider.Provider) map[string]error {
 	t.Helper()
 	errs := map[string]error{}
@@ -102,7 +102,7 @@ func TestNoProviderGivesItsTokenOrPasswordAway(t *testing.T) {
 	}
 }
 
-func TestLimitsAndFailuresAreToldByEveryProvider(t *testing.T) {
+func TestEveryProviderReportsLimitsAndFailures(t *testing.T) {
 	for kind := range paths {
 		limited := answering(t, kind, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "77")
@@ -134,8 +134,8 @@ func TestAzureRedirectsToSignInWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// Who closed a pull request is asked for separately, and a token may not permit that.
-func TestAClosedPullRequestIsReadAlsoWhereNobodyTellsWhoClosedIt(t *testing.T) {
+// Who closed a pull request needs a separate request, which a token may not permit.
+func TestAClosedPullRequestIsReadEvenIfItIsUnknownWhoClosedIt(t *testing.T) {
 	for kind, body := range map[v1alpha1.GitProviderType]string{
 		gitHub:    `{"number":7,"state":"closed","closed_at":"2026-01-02T03:04:05Z","base":{"ref":"main"}}`,
 		giteaKind: `{"number":7,"state":"closed","closed_at":"2026-01-02T03:04:05Z","base":{"label":"main"}}`,
@@ -170,14 +170,14 @@ func TestAClosedPullRequestIsReadAlsoWhereNobodyTellsWhoClosedIt(t *testing.T) {
 	}
 }
 
-func TestBitbucketTellsDuplicatesFromOtherConflicts(t *testing.T) {
+func TestBitbucketDistinguishesDuplicatesFromOtherConflicts(t *testing.T) {
 	f := newBitbucket(t)
 	f.push(t, "empty")
 	_, err := providerOf(t, f).Create(t.Context(), gitprovider.NewPullRequest{Head: "empty", Base: "main", Title: "t"})
 	expectClass(t, "no changes", err, gitprovider.Refused)
 }
 
-// GitLab names no merge commit when it merged by fast-forward, and "locked" while it merges.
+// GitLab names no merge commit after a fast-forward merge, and reports "locked" while it merges.
 func TestGitLabMergesInSeveralWays(t *testing.T) {
 	for name, c := range map[string]struct {
 		fields string
@@ -200,7 +200,7 @@ func TestGitLabMergesInSeveralWays(t *testing.T) {
 	}
 }
 
-// Polling must be cheap where nothing happens: one request, which GitHub does not count against its limit.
+// Polling must be cheap if nothing happens: one request, which GitHub does not count against its limit.
 func TestPIP22_PollingAnUnchangedRepositoryTakesOneRequest(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) *fake{
 		"GitHub": newGitHub, "GitLab": newGitLab, "Gitea": newGitea, "Bitbucket Server": newBitbucket, "Azure DevOps": newAzure,

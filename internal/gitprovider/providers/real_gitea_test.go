@@ -21,11 +21,12 @@ import (
 	"espalier.dev/internal/dial"
 	"espalier.dev/internal/gitprovider"
 	"espalier.dev/internal/gitprovider/providers"
+	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/externals"
 )
 
-// realGitea is a repository in a Gitea that really runs. Its owner merges and closes; the provider works with the token of another user,
-// who may only write.
+// realGitea is a repository on a real Gitea server. Its owner merges and closes; the provider uses the token of another user, who has only
+// write access.
 type realGitea struct {
 	gitea      *externals.GiteaServer
 	repository *externals.Repository
@@ -33,10 +34,10 @@ type realGitea struct {
 	front      *httptest.Server
 }
 
-// smallPage is the size of pages that the provider gets, so that a few pull requests make a second page.
+// smallPage is the page size for the provider, so that a few pull requests fill a second page.
 const smallPage = 4
 
-// newFront returns a server in front of Gitea that makes pages small.
+// newFront returns a proxy in front of Gitea that makes pages small.
 func newFront(t *testing.T, gitea *externals.GiteaServer) *httptest.Server {
 	t.Helper()
 	behind, err := url.Parse(gitea.URL)
@@ -69,7 +70,7 @@ func TestPIP22_ARealGiteaKeepsTheContract(t *testing.T) {
 	})
 }
 
-// A call of a real webhook is understood as the provider means it.
+// A call of a real webhook is parsed correctly.
 func TestPIP22_ARealGiteaCallsItsWebhook(t *testing.T) {
 	type call struct {
 		header http.Header
@@ -96,7 +97,7 @@ func TestPIP22_ARealGiteaCallsItsWebhook(t *testing.T) {
 	for got := (call{}); got.header.Get("X-Gitea-Event") != "pull_request"; {
 		select {
 		case got = <-calls:
-		case <-time.After(time.Minute):
+		case <-time.After(testkit.Patience):
 			t.Fatal("no call about a pull request came")
 		}
 		event, err := providers.ParseWebhook(giteaKind, got.header, got.body, hookSecret)
@@ -113,7 +114,7 @@ func TestPIP22_ARealGiteaCallsItsWebhook(t *testing.T) {
 	}
 }
 
-// newRobot makes a user and returns its token.
+// newRobot creates a user and returns its token.
 func newRobot(t *testing.T, gitea *externals.GiteaServer) string {
 	t.Helper()
 	const password = "robot-password-1"

@@ -29,9 +29,9 @@ func signature(body string, secret []byte) string {
 // hook is how a provider calls a webhook.
 type hook struct {
 	kind v1alpha1.GitProviderType
-	// event says in a header, or for Azure DevOps in the body, what happened.
+	// event sets what happened, in a header, or for Azure DevOps in the body.
 	event, otherEvent func(http.Header, string) (http.Header, string)
-	// prove adds what shows that the caller knows the secret.
+	// prove adds the proof that the caller knows the secret.
 	prove func(header http.Header, body string, secret []byte)
 	body  string
 	want  string
@@ -107,7 +107,7 @@ var hooks = map[string]hook{
 	},
 }
 
-// call returns what is made of a call, and of one that happened differently.
+// call returns the result of a call with this event.
 func (h hook) call(event func(http.Header, string) (http.Header, string), secret []byte) (gitprovider.Event, error) {
 	header, body := event(http.Header{}, h.body)
 	h.prove(header, body, secret)
@@ -128,7 +128,7 @@ func TestPIP22_WebhooksNameTheirPullRequest(t *testing.T) {
 	}
 }
 
-func TestWebhooksWithoutTheSecretAreRefused(t *testing.T) {
+func TestWebhooksWithoutTheSecretAreRejected(t *testing.T) {
 	for name, h := range hooks {
 		t.Run(name, func(t *testing.T) {
 			for what, secret := range map[string][]byte{

@@ -15,18 +15,18 @@ import (
 	"espalier.dev/internal/gitprovider/marker"
 )
 
-// prepared is a branch that can be proposed, or the knowledge that there is nothing to propose.
+// prepared is a branch that can be proposed, or the result that there is nothing to propose.
 type prepared struct {
 	present                bool
 	baseCommit, headCommit string
-	// files that the branch changes; not known if nobody had to look.
+	// files that the branch changes; empty if they did not need to be read.
 	files []string
-	// reclaimed is an open pull request for the same revision that was made under another key; nil if there is none.
+	// reclaimed is an open pull request for the same revision with another key; nil if there is none.
 	reclaimed *reclaimed
 }
 
-// attempt looks at both branches, and makes or remakes ours if need be. An error of the class Conflict means that somebody pushed
-// in between.
+// attempt reads both branches, and creates or recreates ours if necessary. An error of the class Conflict means that there was a concurrent
+// push.
 func (p *Proposer) attempt(ctx context.Context, r Request, found findings) (prepared, error) {
 	remote, err := gitremote.Connect(r.Git)
 	if err != nil {
@@ -67,17 +67,17 @@ func (p *Proposer) attempt(ctx context.Context, r Request, found findings) (prep
 	return result, err
 }
 
-// isVerdict reports whether an error depends on nothing but the base commit.
+// isVerdict reports whether an error depends only on the base commit.
 func isVerdict(err error) bool {
 	reason := failure.DetailsOf(err).Reason
 	return failure.KindOf(err) == failure.Terminal && (reason == ReasonNoMarker || reason == ReasonUnreadable)
 }
 
-// branchWork is one attempt to bring our branch into its state.
+// branchWork is one attempt to bring our branch into the desired state.
 type branchWork struct {
 	request Request
 	remote  *gitremote.Remote
-	// base and head are the tips of the base branch and of ours; head is empty if there is no such branch.
+	// base and head are the tips of the base branch and of ours; head is empty if ours does not exist.
 	base, head string
 	found      findings
 	objects    *gitremote.Objects
@@ -86,7 +86,7 @@ type branchWork struct {
 func (w *branchWork) do(ctx context.Context) (prepared, error) {
 	wish := gitremote.Wish{Commits: []string{w.base}, Depth: 1}
 	if w.head != "" {
-		wish = gitremote.Wish{Commits: []string{w.base, w.head}, Depth: 2} // with the commit that ours was made on
+		wish = gitremote.Wish{Commits: []string{w.base, w.head}, Depth: 2} // with the commit that ours is based on
 	}
 	var err error
 	if w.objects, err = w.remote.Fetch(ctx, wish); err != nil {
@@ -118,7 +118,7 @@ func (w *branchWork) do(ctx context.Context) (prepared, error) {
 	return result, w.remote.Push(ctx, gitremote.Update{Branch: w.request.Branch, From: w.head, To: built})
 }
 
-// respect refuses to undo what somebody has done by hand. It is not asked for a pull request that is open: people see it.
+// respect returns an error instead of undoing a change by hand. It is not called for an open pull request, which people see.
 func (w *branchWork) respect(wanted change) error {
 	if len(w.request.Expected) == 0 || w.found.open() != nil {
 		return nil
@@ -127,7 +127,7 @@ func (w *branchWork) respect(wanted change) error {
 		for _, value := range wanted.previous[name] {
 			if !slices.Contains(w.request.Expected, value) {
 				return failure.NewRetryable(failure.Details{Operation: "propose", Reason: ReasonOverridden}, fmt.Errorf(
-					"file %s in branch %s of %s holds %q, which was neither promoted nor is deployed: somebody has set it by hand. Wait until it has arrived, or ask to promote now to replace it",
+					"file %s in branch %s of %s has the value %q, which was neither promoted nor deployed, so it was set by hand. Wait until it has arrived, or promote now to replace it",
 					name,
 					w.request.Base,
 					w.request.Provider.Repository(),
@@ -139,15 +139,15 @@ func (w *branchWork) respect(wanted change) error {
 	return nil
 }
 
-// change is what has to be done to the files of a commit.
+// change is the necessary change to the files of a commit.
 type change struct {
 	files map[string][]byte
-	// before are the files as they are, and previous the values that would be replaced in them.
+	// before are the current files, and previous the values in them that would be replaced.
 	before   map[string][]byte
 	previous map[string][]string
 }
 
-// changeOf finds the marked values of a commit. That nothing has to change is no error; that nothing is marked is one.
+// changeOf finds the marked values of a commit. It is no error if nothing must change, but it is one if nothing is marked.
 func (w *branchWork) changeOf(ctx context.Context, commit string) (change, error) {
 	result := change{files: map[string][]byte{}, before: map[string][]byte{}, previous: map[string][]string{}}
 	places := 0
@@ -167,7 +167,7 @@ func (w *branchWork) changeOf(ctx context.Context, commit string) (change, error
 	}
 	if places == 0 {
 		return change{}, failure.Terminalf(failure.Details{Operation: "propose", Reason: ReasonNoMarker},
-			"no YAML file in branch %s of %s has a value with the comment # %s: add the comment behind the value that holds the revision",
+			"no YAML file in branch %s of %s has a value with the comment # %s: add the comment after the value of the revision",
 			w.request.Base, w.request.Provider.Repository(), w.request.Marker)
 	}
 	return result, nil
@@ -177,7 +177,7 @@ func (w *branchWork) build(parent string, c change) (*gitremote.Built, error) {
 	return w.objects.Build(gitremote.Change{Parent: parent, Files: c.files, Message: w.request.message(parent), Time: w.request.Time})
 }
 
-// mustReplace reports whether our branch has to be pushed. The error is for a branch that must not be touched.
+// mustReplace reports whether our branch must be pushed. It returns an error if the branch must not be touched.
 func (w *branchWork) mustReplace(ctx context.Context, built *gitremote.Built, wanted change) (bool, error) {
 	if w.head == "" || w.head == built.Commit {
 		return w.head == "", nil
@@ -197,7 +197,7 @@ func (w *branchWork) foreign() error {
 	if pr := w.found.doubtful; pr != nil {
 		return failure.Terminalf(
 			failure.Details{Operation: "propose", Reason: ReasonForeignPullRequest},
-			"pull request %s comes from branch %s, which is meant for this promotion, but neither its description nor commit %s carries the key of the promotion: close it and remove the branch, then retry the promotion",
+			"pull request %s comes from branch %s, which is reserved for this promotion, but neither its description nor commit %s has the key of the promotion: close it and remove the branch, then retry the promotion",
 			pr.URL,
 			w.request.Branch,
 			w.head,
@@ -205,14 +205,14 @@ func (w *branchWork) foreign() error {
 	}
 	return failure.Terminalf(
 		failure.Details{Operation: "propose", Reason: ReasonForeignBranch},
-		"branch %s of %s is meant for this promotion, but commit %s on it is not ours and is not overwritten: remove the branch, then retry the promotion",
+		"branch %s of %s is reserved for this promotion, but commit %s on it is not ours and is not overwritten: remove the branch, then retry the promotion",
 		w.request.Branch,
 		w.request.Provider.Repository(),
 		w.head,
 	)
 }
 
-// inspect reports whether our branch is one commit of ours, changes nothing but marked values, and what it changed.
+// inspect reports whether our branch is one commit of ours that changes only marked values, and what it changed.
 func (w *branchWork) inspect(ctx context.Context) (change, bool, error) {
 	commit, err := w.objects.Commit(w.head)
 	if err != nil {
@@ -224,7 +224,7 @@ func (w *branchWork) inspect(ctx context.Context) (change, bool, error) {
 	before, err := w.changeOf(ctx, commit.Parents[0])
 	var problem *marker.Problem
 	if failure.DetailsOf(err).Reason == ReasonNoMarker || errors.As(err, &problem) {
-		return change{}, false, nil // we would not have made it
+		return change{}, false, nil // we would not have created it
 	}
 	if err != nil {
 		return change{}, false, err
@@ -236,7 +236,7 @@ func (w *branchWork) inspect(ctx context.Context) (change, bool, error) {
 	return before, again.Tree == commit.Tree, nil
 }
 
-// isOurs reports whether a commit was made by this package for the promotion, and has not been moved or amended since.
+// isOurs reports whether this package created a commit for the promotion, and it has not been moved or amended since.
 func isOurs(c gitremote.Commit, key string) bool {
 	us := gitremote.AuthorName + " <" + gitremote.AuthorEmail + ">"
 	return c.Author == us && c.Committer == us && len(c.Parents) == 1 && c.Trailer(BaseTrailer) == c.Parents[0] &&

@@ -13,11 +13,11 @@ import (
 const (
 	// KeyTrailer holds the key of the promotion. The description of the pull request has the same line.
 	KeyTrailer = "Promotion-Key"
-	// BaseTrailer holds the commit on which ours was made, so that a commit that somebody has put elsewhere is recognised.
+	// BaseTrailer holds the commit on which ours is based, to recognise a commit that was rebased.
 	BaseTrailer = "Promotion-Base"
 )
 
-// title is what existing tools expect.
+// title is the title that existing tools expect.
 func (r Request) title() string {
 	return shorten(oneLine(fmt.Sprintf("Promote %s/%s in %s to %s", r.Marker.Namespace, r.Marker.Pipeline, r.Marker.Environment, r.Revision)))
 }
@@ -27,11 +27,11 @@ func (r Request) message(baseCommit string) string {
 	return fmt.Sprintf("%s\n\n%s: %s\n%s: %s\n", r.title(), KeyTrailer, r.Key, BaseTrailer, baseCommit)
 }
 
-// maxListed is how many bytes the names of changed files may take up: Azure DevOps takes no description of more than 4000 characters.
+// maxListed is the maximum size of the list of changed files, in bytes: Azure DevOps limits descriptions to 4000 characters.
 const maxListed = 2000
 
-// body is the description of the pull request. Existing tools find it by the line with namespace, pipeline and environment, which
-// therefore stands alone and as it is.
+// body returns the description of the pull request. Existing tools find it by the line with namespace, pipeline and environment, which must
+// therefore stand alone and unchanged.
 func (r Request) body(files []string) string {
 	var text strings.Builder
 	fmt.Fprintf(
@@ -56,7 +56,7 @@ func (r Request) body(files []string) string {
 	}
 	fmt.Fprintf(
 		&text,
-		"\n<details>\n<summary>metadata</summary>\n\nPlease do not edit this part: the pull request is recognised by it.\n\n%s\n%s: %s\n%s: %s\n%s: %d\n\n</details>\n",
+		"\n<details>\n<summary>metadata</summary>\n\nPlease do not edit this part: it identifies the pull request.\n\n%s\n%s: %s\n%s: %s\n%s: %d\n\n</details>\n",
 		oneLine(
 			r.Marker.Namespace+"/"+r.Marker.Pipeline+"/"+r.Marker.Environment,
 		),
@@ -70,12 +70,12 @@ func (r Request) body(files []string) string {
 	return text.String()
 }
 
-// code shows a text as it is, whatever it contains.
+// code quotes a text so that it is shown as it is.
 func code(text string) string {
 	return "`" + strings.ReplaceAll(shorten(oneLine(text)), "`", "'") + "`"
 }
 
-// maxShown is what providers take as a title.
+// maxShown is the maximum length of a title at providers.
 const maxShown = 250
 
 func shorten(text string) string {

@@ -29,7 +29,7 @@ import (
 	"espalier.dev/internal/testkit/externals"
 )
 
-// gitea is a repository in a Gitea that really runs, behind something that can cut the connection to its API and to Git alike.
+// gitea is a repository on a real Gitea server, behind a proxy that can cut the connection to its API and to Git alike.
 type gitea struct {
 	*externals.Repository
 	power    *power
@@ -132,7 +132,7 @@ func TestPIP22_PIP23_WithGiteaFromProposalToMerge(t *testing.T) {
 	if again := g.propose(t); again.PullRequest.Number != opened.PullRequest.Number {
 		t.Errorf("%+v", again)
 	}
-	g.mustBeOne(t) // made anew from the base, so that it can be merged
+	g.mustBeOne(t) // recreated from the base, so that it can be merged
 	g.Merge(t, int(opened.PullRequest.Number))
 	if got := g.File(t, "main", file); got != podinfo("1.2.3") {
 		t.Errorf("after the merge the file is %q", got)

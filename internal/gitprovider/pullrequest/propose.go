@@ -13,12 +13,12 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// maxCollisions is how often in a row others may push at the same moment before we come back later.
+// maxCollisions is the number of concurrent pushes in a row after which the attempt is postponed.
 const maxCollisions = 3
 
-// Propose sees to it that there is exactly one pull request for the promotion, unless the base branch holds the revision already. It
-// may take minutes. Errors have the kinds of package failure: a terminal one does not go away before somebody changes the repository,
-// the credentials or the pipeline.
+// Propose ensures that there is exactly one pull request for the promotion, unless the base branch already has the revision. It may take
+// minutes. Errors have the kinds of package failure: a terminal one persists until a user changes the repository, the credentials or the
+// pipeline.
 func (p *Proposer) Propose(ctx context.Context, r Request) (Proposal, error) {
 	if err := r.check(); err != nil {
 		return Proposal{}, err
@@ -37,8 +37,7 @@ func (p *Proposer) Propose(ctx context.Context, r Request) (Proposal, error) {
 	}
 	prepared, err := p.prepare(ctx, r, found)
 	if found.ours != nil && failure.KindOf(err) == failure.Terminal {
-		// It is open and ours. That its branch cannot be brought up to date, because somebody works on it for example, is no reason
-		// to lose sight of it.
+		// It is open and ours. If its branch cannot be updated, for example because a user works on it, the pull request is still the result.
 		return Proposal{Outcome: Open, PullRequest: found.ours, Adopted: true}, nil
 	}
 	switch {
@@ -62,7 +61,7 @@ var ended = map[gitprovider.State]Outcome{gitprovider.Merged: Merged, gitprovide
 type findings struct {
 	// ours carries the key. An open one is preferred, then a merged one.
 	ours *gitprovider.PullRequest
-	// doubtful is open, into our base, and does not carry the key: somebody may have edited the description.
+	// doubtful is open, into our base, and does not carry the key: the description may have been edited.
 	doubtful *gitprovider.PullRequest
 }
 
@@ -73,7 +72,7 @@ func (f findings) open() *gitprovider.PullRequest {
 	return f.doubtful
 }
 
-// find looks for pull requests from our branch.
+// find finds the pull requests from our branch.
 func (r Request) find(ctx context.Context) (findings, error) {
 	all, err := r.Provider.FindByHead(ctx, r.Branch, r.Base)
 	if err != nil {
@@ -93,7 +92,7 @@ func (r Request) find(ctx context.Context) (findings, error) {
 	return found, nil
 }
 
-// sortByState brings open pull requests before merged ones, and those before closed ones.
+// sortByState sorts open pull requests before merged ones, and those before closed ones.
 func sortByState(all []gitprovider.PullRequest) {
 	order := []gitprovider.State{gitprovider.Open, gitprovider.Merged, gitprovider.Closed}
 	slices.SortStableFunc(all, func(a, b gitprovider.PullRequest) int {
@@ -101,7 +100,7 @@ func sortByState(all []gitprovider.PullRequest) {
 	})
 }
 
-// prepare brings the branch into the state in which it can be proposed.
+// prepare brings the branch into a state in which it can be proposed.
 func (p *Proposer) prepare(ctx context.Context, r Request, found findings) (prepared, error) {
 	var err error
 	for range maxCollisions {
@@ -119,7 +118,7 @@ func (p *Proposer) prepare(ctx context.Context, r Request, found findings) (prep
 func (r Request) open(ctx context.Context, found findings, done prepared) (Proposal, error) {
 	result := Proposal{Outcome: Open, BaseCommit: done.baseCommit, HeadCommit: done.headCommit}
 	if done.present {
-		// Whether a doubtful one is of use is for others to say.
+		// The caller decides whether a doubtful one is useful.
 		result.Outcome, result.PullRequest, result.Adopted = AlreadyPresent, found.ours, found.ours != nil
 		return result, nil
 	}
@@ -141,7 +140,7 @@ func (r Request) open(ctx context.Context, found findings, done prepared) (Propo
 	if gitprovider.ClassOf(err) != gitprovider.Duplicate {
 		return Proposal{}, err
 	}
-	// Somebody, perhaps an attempt of ours whose answer was lost, was faster.
+	// Another attempt, perhaps one of ours whose response was lost, was faster.
 	again, findErr := r.find(ctx)
 	if findErr != nil {
 		return Proposal{}, findErr

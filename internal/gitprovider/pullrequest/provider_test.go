@@ -17,8 +17,8 @@ import (
 	"espalier.dev/internal/testkit/gitserver"
 )
 
-// provider keeps the pull requests of a real repository, by the rules that providers have in common: there is one open pull request for
-// two branches, both branches exist, and there is a difference between them.
+// provider keeps the pull requests of a real repository, by the common rules of providers: two branches have at most one open pull request,
+// both branches exist, and they differ.
 type provider struct {
 	t          testing.TB
 	repository *gitserver.Repository
@@ -27,7 +27,7 @@ type provider struct {
 	mutex    sync.Mutex
 	all      []gitprovider.PullRequest
 	comments map[int64][]string
-	// refuse has calls fail, by their names.
+	// refuse makes calls fail, by their names.
 	refuse map[string]gitprovider.Class
 	// onCreate is called before a pull request is opened.
 	onCreate func()
@@ -41,7 +41,7 @@ func (f *provider) Repository() gitprovider.Repository {
 	return gitprovider.NewRepository("git.example.com", f.repository.URL)
 }
 
-// Checks are of no interest to whoever proposes.
+// Checks is irrelevant to the creation of pull requests.
 func (f *provider) Checks(context.Context, gitprovider.PullRequest) (gitprovider.Checks, error) {
 	return gitprovider.Checks{}, errors.ErrUnsupported
 }
@@ -140,7 +140,7 @@ func (f *provider) Comment(_ context.Context, number int64, text string) error {
 	})
 }
 
-// call does something as a request would, which may be cut off before or after it.
+// call performs an action like a request, which may be cut off before or after it.
 func (f *provider) call(name string, do func() error) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -154,7 +154,7 @@ func (f *provider) call(name string, do func() error) error {
 	return result
 }
 
-// edit changes a pull request like a person does.
+// edit changes a pull request like a person.
 func (f *provider) edit(number int64, change func(*gitprovider.PullRequest)) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -170,9 +170,9 @@ func (f *provider) open() []gitprovider.PullRequest {
 // power lets a number of requests through, to the provider and to Git alike, and then none: the process has died.
 type power struct {
 	mutex sync.Mutex
-	// left is the number of requests until the cut; negative means that there is none.
+	// left is the number of requests until the cut; negative means never.
 	left int
-	// afterwards says that the last request has its effect, and only the answer is lost.
+	// afterwards reports that the last request takes effect, and only its response is lost.
 	afterwards bool
 	used       []string
 }
@@ -208,7 +208,7 @@ func (p *power) restore() {
 	p.left = -1
 }
 
-// around cuts requests to Git.
+// around wraps the handler for Git, to cut its requests.
 func (p *power) around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := httptest.NewRecorder()

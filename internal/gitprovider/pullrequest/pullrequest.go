@@ -12,34 +12,33 @@ import (
 	"espalier.dev/internal/gitprovider/marker"
 )
 
-// Place is the repository in which something is proposed, by the two ways in which it is reached.
+// Place is the repository of a pull request, with the two ways to reach it.
 type Place struct {
 	Provider gitprovider.Provider
 	Git      gitremote.Settings
 }
 
-// Request asks for a revision to be proposed. All attempts of one promotion make the same request.
+// Request is a request to propose a revision. All attempts of one promotion use the same request.
 type Request struct {
 	Place
-	// Base is the branch that is to hold the revision, Branch the one from which it is proposed. Branch belongs to this promotion
-	// alone.
+	// Base is the branch that should get the revision, Branch the one from which it is proposed. Branch belongs to this promotion alone.
 	Base, Branch string
 	// Key identifies the promotion.
 	Key string
-	// Marker says which values are changed.
+	// Marker marks the values to change.
 	Marker marker.Marker
-	// Revision is what people call it. Value is what is written into files; if it is empty, the revision is.
+	// Revision is the name for people. Value is written into files; if empty, Revision is.
 	Revision, Value string
 	// Run is the number of the run that the promotion belongs to.
 	Run int64
-	// Expected are the values that marked places may hold before; one that holds another was set by hand since. None means any.
+	// Expected are the values that marked places may hold before; another value was set by hand in the meantime. None means any.
 	Expected []string
 	// Note is added to the description, in Markdown. It may be empty.
 	Note string
-	// Time is when the promotion began. It becomes the time of the commit, so that the commit is the same at each attempt.
+	// Time is when the promotion started. It becomes the time of the commit, so that every attempt creates the same commit.
 	Time time.Time
-	// UpToDate asks for the branch to be made anew even if the base branch has only moved on without touching the same files, for
-	// providers that merge nothing else.
+	// UpToDate recreates the branch even if the base branch has only moved on without touching the same files, for providers that merge
+	// nothing else.
 	UpToDate bool
 }
 
@@ -50,31 +49,31 @@ func (r Request) value() string {
 	return r.Value
 }
 
-// Outcome is what came of a request.
+// Outcome is the result of a request.
 type Outcome string
 
 const (
 	// Open means that there is an open pull request.
 	Open Outcome = "Open"
-	// Merged means that the pull request of this promotion has been merged already.
+	// Merged means that the pull request of this promotion has already been merged.
 	Merged Outcome = "Merged"
-	// Closed means that the pull request of this promotion has been closed without merging. It is not opened again.
+	// Closed means that the pull request of this promotion has been closed without merging. It is not reopened.
 	Closed Outcome = "Closed"
-	// AlreadyPresent means that the base branch holds the revision, wherever it came from. If there is a pull request nevertheless, it
-	// changes nothing any more and should be withdrawn.
+	// AlreadyPresent means that the base branch holds the revision, whatever its origin. If there is a pull request nevertheless, it no longer
+	// changes anything and should be withdrawn.
 	AlreadyPresent Outcome = "AlreadyPresent"
 )
 
-// Proposal is the answer to a request.
+// Proposal is the result of a request.
 type Proposal struct {
 	Outcome Outcome
 	// PullRequest is the one of this promotion, if there is one.
 	PullRequest *gitprovider.PullRequest
-	// Adopted says that the pull request was there before.
+	// Adopted reports whether the pull request already existed.
 	Adopted bool
-	// Key is the one that the pull request carries, if it is another one than that of the request.
+	// Key is the one that the pull request carries, if it differs from that of the request.
 	Key string
-	// BaseCommit is the tip of the base branch on which the answer rests, and HeadCommit that of the branch; empty if nobody had to look.
+	// BaseCommit is the tip of the base branch on which the result is based, and HeadCommit that of the branch; empty if they were not read.
 	BaseCommit, HeadCommit string
 }
 
@@ -84,7 +83,7 @@ const (
 	ReasonNoMarker = "MarkerNotFound"
 	// ReasonUnreadable means that a file with the marker cannot be rewritten.
 	ReasonUnreadable = "MarkedFileUnreadable"
-	// ReasonOverridden means that somebody has set a marked value by hand, which has not arrived yet.
+	// ReasonOverridden means that a marked value was set by hand and has not arrived yet.
 	ReasonOverridden = "BaseOverridden"
 	// ReasonNoBase means that the base branch does not exist.
 	ReasonNoBase = "BaseBranchNotFound"
@@ -92,12 +91,12 @@ const (
 	ReasonForeignBranch = "BranchNotOurs"
 	// ReasonForeignPullRequest means that there is a pull request from our branch that is not ours.
 	ReasonForeignPullRequest = "PullRequestNotOurs"
-	// ReasonContended means that others pushed at the same moment, several times in a row.
+	// ReasonContended means that there were several concurrent pushes in a row.
 	ReasonContended = "BranchContended"
 )
 
-// Proposer proposes and withdraws. Its methods may be called from many goroutines; in one repository they work one after the other, in
-// the order in which they came.
+// Proposer proposes and withdraws. Its methods are safe for concurrent use; within one repository, calls run one after another, in the
+// order in which they arrive.
 type Proposer struct {
 	queue    queue
 	verdicts verdicts
@@ -109,11 +108,11 @@ func New() *Proposer { return &Proposer{} }
 func (r Request) check() error {
 	switch {
 	case r.Provider == nil:
-		return errors.New("propose: no provider is given")
+		return errors.New("propose: no provider")
 	case r.Base == "" || r.Branch == "" || r.Key == "":
-		return errors.New("propose: base branch, branch and key must be given")
+		return errors.New("propose: base branch, branch and key must be set")
 	case r.Base == r.Branch:
-		return gitprovider.Misconfiguredf("baseBranch %q has the name of the branch for this promotion: use another", r.Base)
+		return gitprovider.Misconfiguredf("baseBranch %q is the branch for this promotion: use another", r.Base)
 	}
 	return marker.CheckRevision(r.value())
 }

@@ -94,13 +94,13 @@ func (w *world) withdraw(number int64) pullrequest.Withdrawn {
 	return result
 }
 
-// restart forgets everything, as a new process would.
+// restart clears all memory, as a new process would.
 func (w *world) restart() {
 	w.power.restore()
 	w.proposer = pullrequest.New()
 }
 
-// mustBeOne checks that there is one open pull request, from one branch, with one commit that changes what it should.
+// mustBeOne checks that there is one open pull request, from one branch, with one commit that makes the expected change.
 func (w *world) mustBeOne(version string) {
 	w.t.Helper()
 	open := w.provider.open()
@@ -290,7 +290,7 @@ func TestPIP23_WithoutAMarkerTheErrorSaysWhichOneIsExpected(t *testing.T) {
 	}
 	w.repository.Commit(gitserver.Main, map[string]string{"broken.yaml": podinfo("[")})
 	w.request.Branch, w.request.Key = "other", "4567"
-	w.wantTerminal(pullrequest.ReasonUnreadable, "broken.yaml:", "cannot be read as YAML")
+	w.wantTerminal(pullrequest.ReasonUnreadable, "broken.yaml:", "is not valid YAML")
 	w.request.Base = "release"
 	w.wantTerminal(pullrequest.ReasonNoBase, "release", "baseBranch")
 }
@@ -332,7 +332,7 @@ func TestPIP20_OurCommitInOtherHandsIsNotOurs(t *testing.T) {
 			number := w.propose().PullRequest.Number
 			change(w)
 			theirs := w.repository.Tip(branch)
-			w.repository.Commit(gitserver.Main, map[string]string{file: podinfo("1.0.1")}) // a reason to make the branch anew
+			w.repository.Commit(gitserver.Main, map[string]string{file: podinfo("1.0.1")}) // a reason to recreate the branch
 			w.restart()
 			if got := w.propose(); got.Outcome != pullrequest.Open || got.PullRequest.Number != number {
 				t.Errorf("%+v", got)
@@ -513,8 +513,8 @@ func TestPIP22_AWithdrawalClosesAndSaysWhy(t *testing.T) {
 	}
 }
 
-// Somebody who has lost track of the runs makes another key for a promotion that has its pull request. It is taken up if it is for the
-// same revision, and replaced if it is not; what only looks like it is left alone.
+// If the number of the run was lost, a promotion that already has a pull request gets another key. The pull request is taken over if it is
+// for the same revision, and replaced if it is not; one that only looks like it is left alone.
 func TestPIP20_AForgottenPullRequestIsTakenUpOrReplaced(t *testing.T) {
 	const other, otherKey = "promotion-default-podinfo-prod-89abcdef", "89abcdef89abcdef"
 	begin := func(t *testing.T) (*world, int64) {
@@ -575,7 +575,7 @@ func TestPIP20_AForgottenPullRequestIsTakenUpOrReplaced(t *testing.T) {
 	}
 }
 
-// A token may permit to comment and not to close. Each attempt fails then, and none of them says anything.
+// A token may permit commenting and not closing. Each attempt fails then, and none of them comments.
 func TestPIP22_AWithdrawalThatIsNotPermittedLeavesNoComments(t *testing.T) {
 	w := newWorld(t, map[string]string{file: podinfo("1.0.0")})
 	number := w.propose().PullRequest.Number
@@ -588,14 +588,14 @@ func TestPIP22_AWithdrawalThatIsNotPermittedLeavesNoComments(t *testing.T) {
 	if said := w.provider.comments[number]; len(said) > 0 {
 		t.Errorf("it says %q", said)
 	}
-	// The other way round, it is closed without a word.
+	// The other way round, it is closed without a comment.
 	w.provider.refuse = map[string]gitprovider.Class{"comment": gitprovider.Forbidden}
 	if got := w.withdraw(number); got.PullRequest.State != gitprovider.Closed || len(w.repository.Branches()) != 1 {
 		t.Errorf("%+v, branches %v", got, w.repository.Branches())
 	}
 }
 
-// Of two pull requests from the branch, one closed by somebody and one that followed, the one that is open is withdrawn.
+// If the branch has a closed pull request and a later open one, the open one is withdrawn.
 func TestPIP22_AWithdrawalPrefersWhatIsOpen(t *testing.T) {
 	w := newWorld(t, map[string]string{file: podinfo("1.0.0")})
 	first := w.propose().PullRequest.Number
@@ -644,7 +644,7 @@ func TestPIP23_TheValueMayDifferFromTheRevision(t *testing.T) {
 	w.mustBeOne("abc")
 }
 
-func TestPIP22_LongNamesFitIntoWhatForgesTake(t *testing.T) {
+func TestPIP22_LongNamesFitIntoWhatProvidersAccept(t *testing.T) {
 	deep := strings.Repeat("directory/", 60)
 	files := map[string]string{}
 	for i := range 80 {

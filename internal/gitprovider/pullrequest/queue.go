@@ -11,15 +11,15 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// queue lets one at a time into each repository, in the order in which they came, so that pipelines that share a repository neither
-// push against each other nor wait for ever. The zero value is empty.
+// queue admits one caller at a time per repository, in the order of arrival, so that pipelines that share a repository neither push against
+// each other nor starve. The zero value is empty.
 type queue struct {
 	mutex sync.Mutex
-	// lines holds those who wait, of each repository that somebody is in.
+	// lines holds the waiting callers of each repository that is in use.
 	lines map[gitprovider.Repository][]chan struct{}
 }
 
-// enter waits for its turn and returns how to leave.
+// enter waits for its turn and returns the function to leave.
 func (q *queue) enter(ctx context.Context, repository gitprovider.Repository) (leave func(), err error) {
 	turn := q.join(repository)
 	leave = func() { q.next(repository) }
@@ -28,7 +28,7 @@ func (q *queue) enter(ctx context.Context, repository gitprovider.Repository) (l
 		return leave, nil
 	case <-ctx.Done():
 		if !q.giveUp(repository, turn) {
-			leave() // the turn came at the same moment
+			leave() // its turn came at the same time
 		}
 		return nil, ctx.Err()
 	}
@@ -63,7 +63,7 @@ func (q *queue) next(repository gitprovider.Repository) {
 	q.lines[repository] = line[1:]
 }
 
-// giveUp leaves the line, and reports whether it was still in it.
+// giveUp leaves the line, and reports whether the caller was still in it.
 func (q *queue) giveUp(repository gitprovider.Repository, turn chan struct{}) bool {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()

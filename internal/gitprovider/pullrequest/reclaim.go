@@ -13,15 +13,15 @@ import (
 	"espalier.dev/internal/gitprovider/gitremote"
 )
 
-// reclaimed is a pull request together with the key that it carries.
+// reclaimed is a pull request with its key.
 type reclaimed struct {
 	gitprovider.PullRequest
 	key string
 }
 
-// reclaim finds pull requests of the same pipeline and environment that are open under other keys: somebody who has lost track of the
-// runs, since an old status was restored for example, has forgotten them. One for the same revision is returned, the others are closed:
-// there must not be two. The branches, which are known already, tell whether it is worth asking.
+// reclaim finds open pull requests of the same pipeline and environment with other keys: they are left from runs whose numbers were lost,
+// for example because an old status was restored. One for the same revision is returned, the others are closed: there must not be two. The
+// branches, which are already known, show whether the query is worthwhile.
 func (r Request) reclaim(ctx context.Context, remote *gitremote.Remote, found findings) (*reclaimed, error) {
 	siblings := r.siblings(remote)
 	if len(siblings) == 0 || found.open() != nil {
@@ -55,7 +55,7 @@ func (r Request) reclaim(ctx context.Context, remote *gitremote.Remote, found fi
 	return same, nil
 }
 
-// read tells what a pull request is for, and whether that is the same pipeline and environment.
+// read returns what a pull request is for, and whether that is the same pipeline and environment.
 func (r Request) read(ctx context.Context, pr gitprovider.PullRequest) (mark Mark, ours bool, err error) {
 	if pr.BodyCut {
 		if pr, err = r.Provider.Get(ctx, pr.Number); err != nil {
@@ -67,10 +67,10 @@ func (r Request) read(ctx context.Context, pr gitprovider.PullRequest) (mark Mar
 	return mark, ours && named && mark.Environment == r.Marker.Environment, nil
 }
 
-// shortKey is how much of a key stands at the end of the name of a branch.
+// shortKey is the length of the part of a key at the end of a branch name.
 const shortKey = 8
 
-// siblings are the branches that are named like ours up to the key.
+// siblings returns the branches whose names equal ours up to the key.
 func (r Request) siblings(remote *gitremote.Remote) []string {
 	family := r.Branch[:strings.LastIndex(r.Branch, "-")+1]
 	return slices.DeleteFunc(remote.Branches(family), func(name string) bool { return name == r.Branch || len(name) != len(r.Branch) })
@@ -84,7 +84,7 @@ func (r Request) proposesFrom(branches []string, pr gitprovider.PullRequest) boo
 // dismiss closes a forgotten pull request of another revision and removes its branch.
 func (r Request) dismiss(ctx context.Context, pr gitprovider.PullRequest, key string) error {
 	w := Withdrawal{
-		Place: r.Place, Base: r.Base, Branch: pr.Head, Key: key, Number: pr.Number, Comment: "revision " + r.Revision + " takes over",
+		Place: r.Place, Base: r.Base, Branch: pr.Head, Key: key, Number: pr.Number, Comment: "revision " + r.Revision + " supersedes it",
 	}
 	if _, err := w.end(ctx, pr); err != nil {
 		return err

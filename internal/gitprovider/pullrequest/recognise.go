@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// Lines of descriptions beside that of the key. They serve a pipeline that has lost its status.
+// Lines of descriptions in addition to that of the key. They serve a pipeline that has lost its status.
 const (
 	revisionLine = "Promotion-Revision"
 	runLine      = "Promotion-Run"
 )
 
-// Mark is what a description says about the promotion that the pull request is for. What it does not say is zero.
+// Mark is the information in a description about the promotion that the pull request is for. Missing parts are zero.
 type Mark struct {
 	Environment, Key, Revision string
 	Run                        int64
 }
 
-// Recognise reads the description of a pull request. It tells false if that is not for the given pipeline.
+// Recognise parses the description of a pull request. It returns false if that is not for the given pipeline.
 func Recognise(body, namespace, pipeline string) (Mark, bool) {
 	var mark Mark
 	for line := range strings.Lines(body) {
@@ -42,5 +42,5 @@ func Recognise(body, namespace, pipeline string) (Mark, bool) {
 	return mark, mark.Key != "" && mark.Environment != ""
 }
 
-// Marked reports whether a description is one of ours, for whichever pipeline.
+// Marked reports whether a description is one of ours, for any pipeline.
 func Marked(body string) bool { return strings.Contains(body, KeyTrailer+": ") }

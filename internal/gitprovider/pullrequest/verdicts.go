@@ -10,7 +10,7 @@ import (
 	"espalier.dev/internal/gitprovider/marker"
 )
 
-// question is what decides whether a repository has to be fetched at all. Commits never change, and so neither do the answers.
+// question determines whether a repository must be fetched at all. Commits never change, and neither do the answers.
 type question struct {
 	repository         gitprovider.Repository
 	baseCommit, branch string
@@ -19,22 +19,22 @@ type question struct {
 	upToDate           bool
 }
 
-// verdict is what was found at a base commit, and on top of it.
+// verdict is the result for a base commit, and for the branch on top of it.
 type verdict struct {
-	// present says that the base holds the value; problem, that it cannot.
+	// present reports that the base holds the value; problem is why it cannot.
 	present bool
 	problem error
 	// branchCommit is a tip of the branch that needs no change.
 	branchCommit string
 }
 
-// verdicts remembers answers, so that a repeated attempt costs one small request as long as no branch moves. The zero value is empty.
+// verdicts caches answers, so that a repeated attempt costs one small request as long as no branch moves. The zero value is empty.
 type verdicts struct {
 	mutex sync.Mutex
 	known map[question]verdict
 }
 
-// maxVerdicts bounds the memory; forgetting costs a fetch.
+// maxVerdicts bounds the cache; an evicted entry costs a fetch.
 const maxVerdicts = 4096
 
 func (v *verdicts) get(q question) (verdict, bool) {
@@ -44,7 +44,7 @@ func (v *verdicts) get(q question) (verdict, bool) {
 	return found, ok
 }
 
-// learn remembers what an attempt has found, unless it may be otherwise the next time.
+// learn caches the result of an attempt, unless it may differ the next time.
 func (v *verdicts) learn(q question, result prepared, err error) {
 	switch {
 	case err == nil:

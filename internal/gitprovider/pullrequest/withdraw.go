@@ -12,30 +12,30 @@ import (
 	"espalier.dev/internal/gitprovider/gitremote"
 )
 
-// Withdrawal asks for a pull request to be closed.
+// Withdrawal is a request to close a pull request.
 type Withdrawal struct {
 	Place
 	// Base, Branch and Key are those of the promotion.
 	Base, Branch, Key string
-	// Number of the pull request; zero if it is not known, then it is looked for.
+	// Number of the pull request; zero if unknown, then it is looked up.
 	Number int64
-	// Comment says why, in Markdown; empty leaves no comment.
+	// Comment is the reason, in Markdown; empty leaves no comment.
 	Comment string
-	// Repeated says that an earlier attempt may have closed the pull request without saying why.
+	// Repeated reports that an earlier attempt may have closed the pull request without commenting.
 	Repeated bool
 }
 
-// Withdrawn is what became of it.
+// Withdrawn is the result of a withdrawal.
 type Withdrawn struct {
-	// PullRequest as it is now; nil if there is none. It may have been merged in the meantime.
+	// PullRequest in its current state; nil if there is none. It may have been merged in the meantime.
 	PullRequest *gitprovider.PullRequest
-	// KeptBranch says that the branch is still there, since it has commits of others.
+	// KeptBranch reports that the branch remains, since it has commits of others.
 	KeptBranch bool
 }
 
-// Withdraw closes the pull request of a promotion, says why, and removes the branch unless others have added to it. It may be repeated;
-// what is gone already is no error. If it fails after the pull request was closed, it returns that beside the error. The comment comes
-// after the closing: a provider that does not let us close would otherwise get one at each attempt.
+// Withdraw closes the pull request of a promotion, comments with the reason, and removes the branch unless others have added to it. It may
+// be repeated; what is already gone is no error. If it fails after closing the pull request, it returns that in addition to the error. The
+// comment comes after the closing: a provider that does not permit closing would otherwise get one at each attempt.
 func (p *Proposer) Withdraw(ctx context.Context, w Withdrawal) (Withdrawn, error) {
 	leave, err := p.queue.enter(ctx, w.Provider.Repository())
 	if err != nil {
@@ -56,7 +56,7 @@ func (p *Proposer) Withdraw(ctx context.Context, w Withdrawal) (Withdrawn, error
 	return result, err
 }
 
-// end closes the pull request and says why. It returns the pull request as it is then, also beside an error; nil if it may still be open.
+// end closes the pull request and comments. It returns the resulting pull request, even with an error; nil if it may still be open.
 func (w Withdrawal) end(ctx context.Context, pr gitprovider.PullRequest) (*gitprovider.PullRequest, error) {
 	silent := w.Repeated
 	if pr.State == gitprovider.Open {
@@ -92,12 +92,12 @@ func (w Withdrawal) find(ctx context.Context) (*gitprovider.PullRequest, error) 
 		return nil, err
 	case pr.Head != w.Branch || pr.Fork:
 		return nil, failure.Terminalf(failure.Details{Operation: "withdraw", Reason: ReasonForeignPullRequest},
-			"pull request %s is from branch %s, not from %s: it is not closed", pr.URL, pr.Head, w.Branch)
+			"pull request %s comes from branch %s, not from %s, and is not closed", pr.URL, pr.Head, w.Branch)
 	}
 	return &pr, nil
 }
 
-// comment says why. That the provider does not want to hear it is no reason to leave the branch.
+// comment gives the reason. If the provider rejects the comment, the branch is still removed.
 func (w Withdrawal) comment(ctx context.Context, pr gitprovider.PullRequest) error {
 	if w.Comment == "" {
 		return nil
@@ -109,7 +109,7 @@ func (w Withdrawal) comment(ctx context.Context, pr gitprovider.PullRequest) err
 	return err
 }
 
-// removeBranch removes our branch, or tells that it must stay.
+// removeBranch removes our branch, or reports that it must stay.
 func (w Withdrawal) removeBranch(ctx context.Context) (kept bool, err error) {
 	remote, err := gitremote.Connect(w.Git)
 	if err != nil {

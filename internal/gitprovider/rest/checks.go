@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	maxCheckPages = 5  // what a pull request with more checks than fit on these says is not known as a whole
+	maxCheckPages = 5  // beyond these pages, the checks of a pull request are incomplete
 	maxCheckName  = 60 // bytes
 )
 
@@ -30,7 +30,7 @@ func (c *Client) AllChecks(fetch func(page int) (checks []gitprovider.Check, mor
 	return all, false, nil
 }
 
-// Checks counts the checks of a pull request. Names and the page come from the provider, so they are made fit for a status.
+// Checks counts the checks of a pull request. Names and the page come from the provider, so they are sanitised for a status.
 func (c *Client) Checks(p gitprovider.PullRequest, all []gitprovider.Check, page string) gitprovider.Checks {
 	for i := range all {
 		name := strings.TrimSpace(c.clean(all[i].Name))

@@ -28,29 +28,28 @@ const (
 	timeout      = 30 * time.Second
 )
 
-// Config says where a provider is and how to speak to it.
+// Config says where a provider is and how to connect to it.
 type Config struct {
-	// Base is the URL that paths of requests are appended to, without a slash at the end.
+	// Base is the URL to which paths of requests are appended, without a final slash.
 	Base string
 	// Repository appears in errors.
 	Repository gitprovider.Repository
-	// Header is sent with every request: credentials, and what the provider wants to know about versions.
+	// Header is sent with every request: credentials, and API versions.
 	Header http.Header
-	// Secrets are removed from texts that the server sends.
+	// Secrets are masked in texts that the server sends.
 	Secrets []string
-	// CA holds further certificates in PEM that are trusted instead of those of the system; empty for those of the system.
+	// CA holds certificates in PEM that are trusted instead of those of the system; empty for those of the system.
 	CA []byte
 	// Rules say which addresses may be dialled.
 	Rules dial.Rules
-	// Judge tells the class of an unsuccessful answer where the provider differs from what is usual; it returns "" elsewhere. It may
-	// be nil.
+	// Judge returns the class of an error response where the provider deviates from the usual; it returns "" otherwise. It may be nil.
 	Judge func(Answer) gitprovider.Class
 }
 
 // Client sends requests to one provider.
 type Client struct {
 	config Config
-	// secrets are masked in what the server says.
+	// secrets are masked in texts that the server sends.
 	secrets masking.Values
 	http    *http.Client
 }
@@ -61,7 +60,7 @@ func New(config Config) (*Client, error) {
 	if len(config.CA) > 0 {
 		trust.RootCAs = x509.NewCertPool()
 		if !trust.RootCAs.AppendCertsFromPEM(config.CA) {
-			return nil, gitprovider.Misconfiguredf("the key %q of the Secret holds no certificate in PEM format", gitprovider.KeyCAFile)
+			return nil, gitprovider.Misconfiguredf("the key %q of the Secret contains no certificate in PEM format", gitprovider.KeyCAFile)
 		}
 	}
 	config.Header = config.Header.Clone()
@@ -73,7 +72,7 @@ func New(config Config) (*Client, error) {
 	return client, nil
 }
 
-// stayOnHost hands a redirect to the caller as it is, unless it is a read and stays where it is.
+// stayOnHost returns a redirect to the caller instead of following it, unless it is a read and stays on the host.
 func stayOnHost(next *http.Request, before []*http.Request) error {
 	first := before[0]
 	same := next.URL.Scheme == first.URL.Scheme && next.URL.Host == first.URL.Host
@@ -85,7 +84,7 @@ func stayOnHost(next *http.Request, before []*http.Request) error {
 
 // Request is one call of the API.
 type Request struct {
-	// Operation is what the call is for, in words that go on with a reason: "open a pull request".
+	// Operation is what was attempted, as a phrase before a reason: "open a pull request".
 	Operation string
 	Method    string
 	// Path below the base, escaped.
@@ -95,20 +94,20 @@ type Request struct {
 	Header http.Header
 	// Body is sent as JSON, unless it is nil.
 	Body any
-	// Into takes the JSON of a successful answer, unless it is nil.
+	// Into receives the JSON of a successful response, unless it is nil.
 	Into any
-	// Judge comes before that of the configuration.
+	// Judge takes precedence over that of the configuration.
 	Judge func(Answer) gitprovider.Class
 }
 
-// Answer is what came back.
+// Answer is the response.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Do sends a request. An answer of 304 is no error and leaves Into alone.
+// Do sends a request. A response with status 304 is no error and leaves Into unchanged.
 func (c *Client) Do(ctx context.Context, request Request) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -125,7 +124,7 @@ func (c *Client) Do(ctx context.Context, request Request) (Answer, error) {
 		return answer, nil
 	}
 	if err := json.Unmarshal(answer.Body, request.Into); err != nil {
-		return answer, c.Malformed(request.Operation, "the answer is not the JSON that is expected: %s", shape(err))
+		return answer, c.Malformed(request.Operation, "the answer is not the expected JSON: %s", shape(err))
 	}
 	return answer, nil
 }

@@ -24,7 +24,7 @@ import (
 
 const canary = "canary-0123456789"
 
-// clientTo returns a client for a server, which it trusts by the authority in its credentials.
+// clientTo returns a client for a server, which it trusts through the CA in its credentials.
 func clientTo(t *testing.T, handler http.HandlerFunc) *Client {
 	t.Helper()
 	server := httptest.NewTLSServer(handler)
@@ -268,7 +268,7 @@ func TestWhatKeepsARequestFromBeingAnswered(t *testing.T) {
 	expect(t, read(t.Context(), clientWith(t, Config{
 		Base:  "https://127.0.0.1:1",
 		Rules: loopback,
-	}), nil), gitprovider.Unavailable, "cannot be reached")
+	}), nil), gitprovider.Unavailable, "is unreachable")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -18,15 +18,15 @@ const maxPages = 500
 // Page is a part of a listing.
 type Page struct {
 	PullRequests []gitprovider.PullRequest
-	// More says that there is another page.
+	// More reports whether there is another page.
 	More bool
 	// Tag is the entity tag of the page, if the provider sends one.
 	Tag string
-	// Unchanged says that the page is the one that the cursor comes from. It has no pull requests then.
+	// Unchanged reports that the page equals the one that returned the cursor. It then has no pull requests.
 	Unchanged bool
 }
 
-// EachPage asks for the pages 1, 2 and so on, until there are no more or visit returns false.
+// EachPage fetches the pages 1, 2 and so on, until there are no more or visit returns false.
 func (c *Client) EachPage(operation string, fetch func(page int) (Page, error), visit func(Page) bool) error {
 	for number := 1; number <= maxPages; number++ {
 		page, err := fetch(number)
@@ -50,8 +50,8 @@ func (c *Client) All(operation string, fetch func(page int) (Page, error)) ([]gi
 	return all, err
 }
 
-// History does what Provider.History is to do. Both functions return pages with the newest pull request first: that order stands still
-// while the pages are read, so that none is missed.
+// History implements Provider.History. Both functions return pages with the newest pull request first: that order does not change while the
+// pages are read, so that none is missed.
 func (c *Client) History(operation string, everything, open func(page int) (Page, error)) ([]gitprovider.PullRequest, error) {
 	var found []gitprovider.PullRequest
 	more := false
@@ -73,7 +73,7 @@ func (c *Client) History(operation string, everything, open func(page int) (Page
 	return append(found, slices.DeleteFunc(older, func(p gitprovider.PullRequest) bool { return known[p.Number] })...), nil
 }
 
-// HasNext reports whether an answer names a page after it. The address of that page is not used: the server could lead anywhere with it.
+// HasNext reports whether a response names a next page. The address of that page is not used: the server could point it anywhere.
 func HasNext(header http.Header) bool {
 	for _, links := range header.Values("Link") {
 		for link := range strings.SplitSeq(links, ",") {
@@ -85,18 +85,18 @@ func HasNext(header http.Header) bool {
 	return header.Get("X-Next-Page") != ""
 }
 
-// Checked returns a pull request as it came from the provider, if it makes sense.
+// Checked returns a pull request from the provider if it is plausible.
 func (c *Client) Checked(operation string, p gitprovider.PullRequest) (gitprovider.PullRequest, error) {
 	switch {
 	case p.Number <= 0:
 		return gitprovider.PullRequest{}, c.Malformed(operation, "the answer contains a pull request without a number")
 	case p.State != gitprovider.Open && p.State != gitprovider.Merged && p.State != gitprovider.Closed:
-		return gitprovider.PullRequest{}, c.Malformed(operation, "pull request %d has a state that is not known", p.Number)
+		return gitprovider.PullRequest{}, c.Malformed(operation, "pull request %d has an unknown state", p.Number)
 	case p.Base == "":
-		return gitprovider.PullRequest{}, c.Malformed(operation, "pull request %d has no branch to be merged into", p.Number)
+		return gitprovider.PullRequest{}, c.Malformed(operation, "pull request %d has no target branch", p.Number)
 	}
 	if !strings.HasPrefix(p.URL, "https://") && !strings.HasPrefix(p.URL, "http://") {
-		p.URL = "" // it becomes a link somewhere
+		p.URL = "" // it is shown as a link
 	}
 	if p.State != gitprovider.Merged {
 		p.MergeCommit = ""
@@ -107,34 +107,34 @@ func (c *Client) Checked(operation string, p gitprovider.PullRequest) (gitprovid
 	return p, nil
 }
 
-// NoList is the error for an answer in which the list is missing. It must not pass for an empty one.
+// NoList is the error for a response without its list, which must not pass for an empty one.
 func (c *Client) NoList(operation string) error {
 	return c.Malformed(operation, "the answer contains no list")
 }
 
-// From keeps the pull requests from one branch of the repository into another.
+// From returns the pull requests from one branch of the repository into another.
 func From(all []gitprovider.PullRequest, head, base string) []gitprovider.PullRequest {
 	return slices.DeleteFunc(all, func(p gitprovider.PullRequest) bool {
 		return p.Fork || p.Head != head || p.Base != base
 	})
 }
 
-// overlap is how far back a listing goes behind the last change that was told: providers store whole seconds, and a replica of
-// theirs may lag behind.
+// overlap is how far a listing reaches back before the last reported change: providers store whole seconds, and their replicas may lag
+// behind.
 const overlap = time.Minute
 
 // Feed lists the pull requests of a provider that can sort them by their last change.
 type Feed struct {
 	Client    *Client
 	Operation string
-	// Recent returns a page of all pull requests, whatever their state, the last changed first. It may leave out those that did
-	// not change after the time of the cursor.
+	// Recent returns a page of all pull requests, in any state, the last changed first. It may omit those that did not change after the time
+	// of the cursor.
 	Recent func(ctx context.Context, page int, since gitprovider.Cursor) (Page, error)
 	// Open returns a page of those that are open.
 	Open func(ctx context.Context, page int) (Page, error)
 }
 
-// List does what Provider.List is to do.
+// List implements Provider.List.
 func (f Feed) List(ctx context.Context, since gitprovider.Cursor) (gitprovider.Listing, error) {
 	if since.Since.IsZero() {
 		return f.begin(ctx, since)
@@ -162,7 +162,7 @@ func (f Feed) List(ctx context.Context, since gitprovider.Cursor) (gitprovider.L
 	return listing, nil
 }
 
-// begin takes note of the last change first and lists what is open afterwards, so that nothing gets lost in between.
+// begin records the last change before it lists what is open, so that nothing gets lost in between.
 func (f Feed) begin(ctx context.Context, since gitprovider.Cursor) (gitprovider.Listing, error) {
 	newest, err := f.Recent(ctx, 1, gitprovider.Cursor{Tag: since.Tag})
 	if err != nil {
@@ -183,7 +183,7 @@ func (f Feed) begin(ctx context.Context, since gitprovider.Cursor) (gitprovider.
 	return listing, nil
 }
 
-// cursor points behind a page that begins with the last change.
+// cursor returns the cursor after a page that starts with the last change.
 func (p Page) cursor(before gitprovider.Cursor) gitprovider.Cursor {
 	next := gitprovider.Cursor{Tag: p.Tag, Since: before.Since}
 	for _, one := range p.PullRequests {

@@ -17,7 +17,7 @@ import (
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// at is a pull request that changed so many minutes after the start.
+// at returns a pull request that changed a number of minutes after the start.
 func at(number int64, minutes int) gitprovider.PullRequest {
 	return gitprovider.PullRequest{
 		Number:      number,
@@ -27,7 +27,7 @@ func at(number int64, minutes int) gitprovider.PullRequest {
 	}
 }
 
-// feedOf serves pages, and counts those that it was asked for.
+// feedOf serves pages, and records the requested ones.
 func feedOf(asked *[]int, recent, open []Page) Feed {
 	serve := func(pages []Page, number int) (Page, error) {
 		*asked = append(*asked, number)
@@ -146,7 +146,7 @@ func TestNextPages(t *testing.T) {
 	}
 }
 
-func TestPullRequestsThatMakeNoSenseAreRefused(t *testing.T) {
+func TestPullRequestsThatMakeNoSenseAreRejected(t *testing.T) {
 	sound := gitprovider.PullRequest{Number: 1, State: gitprovider.Open, Base: "main", URL: "https://git.example.com/1"}
 	for name, change := range map[string]func(*gitprovider.PullRequest){
 		"no number":      func(p *gitprovider.PullRequest) { p.Number = 0 },
@@ -172,7 +172,7 @@ func TestPullRequestsThatMakeNoSenseAreRefused(t *testing.T) {
 	}
 }
 
-// A history of more than some hundred pull requests is cut, but never those that are open.
+// A history is limited to some hundred pull requests, but always contains all open ones.
 func TestAHistoryHasAllThatIsOpenHoweverOldItIs(t *testing.T) {
 	const last = 3 * gitprovider.HistoryLength
 	pages := func(number int, all []gitprovider.PullRequest) (Page, error) {

@@ -19,7 +19,7 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// Malformed is the error for an answer that is not what the provider is documented to send.
+// Malformed is the error for a response that is not documented for the provider.
 func (c *Client) Malformed(operation, format string, args ...any) error {
 	return c.fail(operation, gitprovider.Error{Class: gitprovider.Malformed, Message: fmt.Sprintf(format, args...)})
 }
@@ -43,7 +43,7 @@ type cleaned struct {
 func (e *cleaned) Error() string { return e.text }
 func (e *cleaned) Unwrap() error { return e.error }
 
-// Optional drops the error of a request for what is good to know, but not needed, if the token does not permit it.
+// Optional drops the error of an optional request if the token lacks the right.
 func Optional(err error) error {
 	if class := gitprovider.ClassOf(err); class == gitprovider.Forbidden || class == gitprovider.NotFound {
 		return nil
@@ -51,23 +51,23 @@ func Optional(err error) error {
 	return err
 }
 
-// unsent classifies what kept a request from being answered.
+// unsent classifies why a request received no response.
 func (c *Client) unsent(request Request, err error) error {
 	var urlError *url.Error
 	if errors.As(err, &urlError) {
 		err = urlError.Err // its text would only repeat the address
 	}
-	e := gitprovider.Error{Class: gitprovider.Unavailable, Message: "the Git server cannot be reached", Cause: err}
+	e := gitprovider.Error{Class: gitprovider.Unavailable, Message: "the Git server is unreachable", Cause: err}
 	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.Is(err, errTooLarge):
 		e = gitprovider.Error{Class: gitprovider.Malformed, Message: fmt.Sprintf("the answer is larger than %d MiB", maxAnswer>>20)}
 	case dial.IsRefusal(err):
-		e.Class, e.Message = gitprovider.Misconfigured, "the host of url may not be connected to"
+		e.Class, e.Message = gitprovider.Misconfigured, "connections to the host of url are not allowed"
 	case errors.As(err, &certificate):
 		e.Class = gitprovider.Untrusted
 		e.Message = fmt.Sprintf(
-			"the certificate of the Git server is not trusted: put that of its authority under %q into the Secret",
+			"the certificate of the Git server is not trusted: add the certificate of its authority under %q to the Secret",
 			gitprovider.KeyCAFile,
 		)
 	case errors.Is(err, context.DeadlineExceeded):
@@ -76,7 +76,7 @@ func (c *Client) unsent(request Request, err error) error {
 	return c.fail(request.Operation, e)
 }
 
-// unsuccessful classifies an answer that says that something went wrong.
+// unsuccessful classifies an error response.
 func (c *Client) unsuccessful(request Request, answer Answer) error {
 	e := gitprovider.Error{Status: answer.Status, Class: c.classOf(request, answer), RetryAfter: waitOf(answer)}
 	if e.Class == gitprovider.RateLimited && e.RetryAfter == 0 {
@@ -127,25 +127,25 @@ func advice(class gitprovider.Class, answer Answer) string {
 	status := fmt.Sprintf("(status %d)", answer.Status)
 	switch class {
 	case gitprovider.Unauthenticated:
-		return fmt.Sprintf("the Git server does not accept the credentials %s: check the key %q of the Secret", status, gitprovider.KeyToken)
+		return fmt.Sprintf("the Git server rejects the credentials %s: check the key %q of the Secret", status, gitprovider.KeyToken)
 	case gitprovider.Forbidden:
 		return "the token does not permit this " + status + ": give it the right to read and write pull requests of the repository"
 	case gitprovider.NotFound:
 		if place := placeOf(answer); place != "" {
 			return "the repository has moved " + status + ", to " + place + ": change url"
 		}
-		return "the Git server does not know it " + status + ": check url, and that the token may see the repository"
+		return "not found on the Git server " + status + ": check url, and that the token may see the repository"
 	case gitprovider.Duplicate:
-		return "there is such a pull request already " + status
+		return "the pull request already exists " + status
 	case gitprovider.RateLimited:
-		return "the Git server has had too many requests " + status
+		return "too many requests to the Git server " + status
 	case gitprovider.Unavailable:
 		return "the Git server fails " + status
 	}
-	return "the Git server refuses it " + status
+	return "the Git server rejects it " + status
 }
 
-// placeOf returns where a redirect leads, without what may identify somebody.
+// placeOf returns the target of a redirect, without personal data.
 func placeOf(answer Answer) string {
 	place, err := url.Parse(answer.Header.Get("Location"))
 	if err != nil || answer.Status < 300 || answer.Status > 399 || place.Path == "" {
@@ -154,14 +154,14 @@ func placeOf(answer Answer) string {
 	return place.Scheme + "://" + place.Host + place.EscapedPath()
 }
 
-// said has the fields in which the providers put their messages.
+// said has the fields that providers use for messages.
 type said struct {
 	Message any               `json:"message"`
 	Error   any               `json:"error"`
 	Errors  []json.RawMessage `json:"errors"`
 }
 
-// saidBy finds the message of the provider in an answer; pages for people contain none.
+// saidBy returns the provider's message in a response; HTML pages contain none.
 func saidBy(answer Answer) string {
 	var found said
 	if json.Unmarshal(answer.Body, &found) != nil {
@@ -182,7 +182,7 @@ func saidBy(answer Answer) string {
 	return strings.Join(parts, "; ")
 }
 
-// texts appends what is text in a value, since one provider answers with a sentence, another with a list or an object of lists.
+// texts appends the strings in a value, since one provider returns a sentence, another a list or an object of lists.
 func texts(to []string, value any) []string {
 	switch v := value.(type) {
 	case string:
@@ -203,7 +203,7 @@ func texts(to []string, value any) []string {
 
 const maxMessage = 600
 
-// clean makes a text fit for a status: no secrets, one line, not too long.
+// clean makes a text suitable for a status: no secrets, one line, limited length.
 func (c *Client) clean(text string) string {
 	text = c.secrets.Text(text)
 	text = strings.Map(func(r rune) rune {
@@ -218,7 +218,7 @@ func (c *Client) clean(text string) string {
 	return text
 }
 
-// shape describes an error of the JSON decoder without what it read, which could be a secret.
+// shape describes an error of the JSON decoder without the input, which could be a secret.
 func shape(err error) string {
 	var wrongType *json.UnmarshalTypeError
 	if errors.As(err, &wrongType) {

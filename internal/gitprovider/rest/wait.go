@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	defaultWait = time.Minute // what GitHub asks for where it says nothing
-	maxWait     = time.Hour   // no server may keep us away for longer
+	defaultWait = time.Minute // GitHub's advice where the response says nothing
+	maxWait     = time.Hour   // no server may demand a longer pause
 )
 
-// isRateLimit tells a limit from a lack of rights; GitHub answers 403 for both.
+// isRateLimit separates a rate limit from a missing right; GitHub responds with 403 to both.
 func isRateLimit(answer Answer) bool {
 	return answer.Header.Get("Retry-After") != "" || answer.Header.Get("X-RateLimit-Remaining") == "0" ||
 		strings.Contains(strings.ToLower(saidBy(answer)), "rate limit")
 }
 
-// waitOf returns how long the server wants us to wait; zero if it does not say.
+// waitOf returns how long the server demands to wait; zero if it does not say.
 func waitOf(answer Answer) time.Duration {
 	now := nowOf(answer.Header)
 	if text := answer.Header.Get("Retry-After"); text != "" {
@@ -42,7 +42,7 @@ func waitOf(answer Answer) time.Duration {
 	return 0
 }
 
-// nowOf prefers the clock of the server, with which it computed what it says.
+// nowOf prefers the clock of the server, on which its times are based.
 func nowOf(header http.Header) time.Time {
 	if now, err := http.ParseTime(header.Get("Date")); err == nil {
 		return now

@@ -27,7 +27,7 @@ type File struct {
 	Content []byte
 }
 
-// Modes of what is packed. A program may be run by everybody and changed by nobody but its owner.
+// Modes of packed files. Everybody may run a program; only its owner may change it.
 const (
 	Text    fs.FileMode = 0o644
 	Program fs.FileMode = 0o755
@@ -64,7 +64,7 @@ func writeEntry(writer *tar.Writer, file File, at time.Time) error {
 	return err
 }
 
-// permissions are those of a file as Unix writes them, with the bit that lets only owners delete.
+// permissions returns the Unix permissions of a file, including the sticky bit.
 func permissions(mode fs.FileMode) int64 {
 	bits := int64(mode.Perm())
 	if mode&fs.ModeSticky != 0 {
@@ -95,7 +95,7 @@ func TarGz(files []File, at time.Time) ([]byte, error) {
 	return Gzip(content)
 }
 
-// Zip packs files as Windows likes them.
+// Zip packs files into a zip archive, for Windows.
 func Zip(files []File, at time.Time) ([]byte, error) {
 	var buffer bytes.Buffer
 	writer := zip.NewWriter(&buffer)
@@ -122,7 +122,7 @@ func sorted(files []File) []File {
 	return files
 }
 
-// Read returns the regular files below a directory that keep wants, with the modes that Text says.
+// Read returns the regular files below a directory that keep selects, with the modes of Text.
 func Read(root fs.FS, keep func(name string) bool) ([]File, error) {
 	var files []File
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -136,7 +136,7 @@ func Read(root fs.FS, keep func(name string) bool) ([]File, error) {
 	return files, err
 }
 
-// Checksums writes the SHA-256 of all files in a directory as sha256sum does. Folders are left out.
+// Checksums returns the SHA-256 of all files in a directory, in the format of sha256sum. It omits folders.
 func Checksums(directory fs.FS) (string, error) {
 	entries, err := fs.ReadDir(directory, ".")
 	if err != nil {
@@ -165,7 +165,7 @@ func sumOf(directory fs.FS, name string) (string, error) {
 	return Sum(file)
 }
 
-// Sum is the SHA-256 of what is read, in hexadecimal digits.
+// Sum returns the SHA-256 of what is read, in hexadecimal.
 func Sum(from io.Reader) (string, error) {
 	hash := sha256.New()
 	if _, err := io.Copy(hash, from); err != nil {

@@ -31,7 +31,7 @@ func content() []File {
 	}
 }
 
-// described is how tests see an entry: mode, owner, time, name and content.
+// described returns an entry in the form for tests: mode, owner, time, name and content.
 func described(mode int64, owner int, modified time.Time, name, content string) string {
 	return fmt.Sprintf("%o %d %d %s %q", mode, owner, modified.Unix(), name, content)
 }
@@ -148,7 +148,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// The sums are those that sha256sum prints.
+// The sums equal those of sha256sum.
 func TestChecksums(t *testing.T) {
 	sums, err := Checksums(fstest.MapFS{"b.txt": {Data: []byte("hello\n")}, "a.txt": {}, "folder/c.txt": {Data: []byte("c")}})
 	if err != nil {

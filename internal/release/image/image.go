@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package image makes container images of single static programs, as OCI layouts: an index with a manifest for each processor, and one
+// Package image makes container images of single static programs, as OCI layouts: an index with a manifest for each architecture, and one
 // layer in each. Nothing else is in them but a folder for temporary files and the name of the user. The same programs give the same bytes.
 package image
 
@@ -21,45 +21,45 @@ import (
 	"espalier.dev/internal/release/bundle"
 )
 
-// User is who runs in the images: nobody in particular, and not root.
+// User runs the program in the images: an unprivileged user.
 const User = "65532"
 
-// containerdName is where containerd looks for the name of an image that it imports.
+// containerdName is the annotation with the name of an image that containerd imports.
 const containerdName = "io.containerd.image.name"
 
-// temporary is the mode of a folder in which everybody may write, and delete what is his.
+// temporary is the mode of a folder in which everybody may write, and delete only their own files.
 const temporary = fs.ModeDir | fs.ModeSticky | 0o777
 
-// passwd and group give the user a name, for libraries that look for it.
+// passwd and group name the user, for libraries that need a name.
 const (
 	passwd = "root:x:0:0:root:/:/sbin/nologin\nespalier:x:" + User + ":" + User + ":espalier:/tmp:/sbin/nologin\n"
 	group  = "root:x:0:\nespalier:x:" + User + ":\n"
 )
 
-// Image is one program for several processors.
+// Image is one program for several architectures.
 type Image struct {
 	// Repository and Tag are the name of the image.
 	Repository, Tag string
-	// Program is the name of the program, which is at the root and what runs.
+	// Program is the name of the program, which is at the root and is the entry point.
 	Program string
-	// Title and Source are what people see.
+	// Title and Source are shown to users.
 	Title, Source string
-	// Revision is the commit that it was built from, Created when that was made.
+	// Revision is the commit of the build, Created the time of the commit.
 	Revision string
 	Created  time.Time
-	// Builds are the programs by architecture, as Go calls them; the system is Linux.
+	// Builds are the programs by architecture, named as in Go; the system is Linux.
 	Builds map[string][]byte
 }
 
 // Layout is an OCI layout in memory.
 type Layout struct {
-	// Files are those of the layout, by name.
+	// Files are the files of the layout, by name.
 	Files map[string][]byte
-	// Index is the digest of the index of all architectures, by which the image can be pinned.
+	// Index is the digest of the index of all architectures, which can pin the image.
 	Index digest.Digest
 }
 
-// New makes the layout of an image.
+// New returns the layout of an image.
 func New(image Image) (*Layout, error) {
 	if len(image.Builds) == 0 {
 		return nil, fmt.Errorf("image %s has no programs", image.Repository)
@@ -161,7 +161,7 @@ func (l *Layout) addJSON(mediaType string, value any) (ocispec.Descriptor, error
 	return l.add(mediaType, content), nil
 }
 
-// addEntry adds the files by which a layout is recognised and entered.
+// addEntry adds the files that identify a layout and are its entry point.
 func (l *Layout) addEntry(image ocispec.Descriptor) error {
 	version, err := json.Marshal(ocispec.ImageLayout{Version: ocispec.ImageLayoutVersion})
 	if err != nil {
@@ -178,7 +178,7 @@ func (l *Layout) addEntry(image ocispec.Descriptor) error {
 	return nil
 }
 
-// Archive is the layout as one file, as programs for images read it.
+// Archive returns the layout as one file, in the format that image tools read.
 func (l *Layout) Archive(at time.Time) ([]byte, error) {
 	files := []bundle.File{{Name: "blobs", Mode: bundle.Folder}, {Name: "blobs/sha256", Mode: bundle.Folder}}
 	for name, content := range l.Files {

@@ -35,7 +35,7 @@ func example() Image {
 	}
 }
 
-// opened is the archive of an image, read by a library that knows nothing of how it was made.
+// opened opens the archive of an image with an independent library.
 func opened(t *testing.T, image Image) (*oci.ReadOnlyStore, *Layout) {
 	t.Helper()
 	layout, err := New(image)
@@ -107,7 +107,7 @@ func TestAnImageHasEachArchitecture(t *testing.T) {
 	}
 }
 
-// unpacked returns the entries of a layer, with mode and owner, and the content of the program; and the digest of the plain archive.
+// unpacked returns the entries of a layer, with mode and owner, and the content of the program; and the digest of the uncompressed archive.
 func unpacked(t *testing.T, store content.Fetcher, layer ocispec.Descriptor) (entries []string, plain digest.Digest) {
 	t.Helper()
 	packed, err := content.FetchAll(t.Context(), store, layer)
@@ -143,7 +143,7 @@ func unpacked(t *testing.T, store content.Fetcher, layer ocispec.Descriptor) (en
 	}
 }
 
-// A registry checks what it is given: all blobs have to be there before the manifests that name them.
+// A registry checks its input: all blobs must exist before the manifests that name them.
 func TestARegistryTakesTheImage(t *testing.T) {
 	image := example()
 	store, layout := opened(t, image)
@@ -201,7 +201,7 @@ func TestTheSameProgramsGiveTheSameImage(t *testing.T) {
 	}
 }
 
-func TestImagesThatAreRefused(t *testing.T) {
+func TestImagesThatAreRejected(t *testing.T) {
 	for name, change := range map[string]func(*Image){
 		"no programs": func(i *Image) { i.Builds = nil },
 		"no tag":      func(i *Image) { i.Tag = "" },

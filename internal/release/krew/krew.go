@@ -13,14 +13,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Name is what comes after "kubectl".
+// Name is the name of the plugin after "kubectl".
 const Name = "espalier"
 
 // Release is a version of the plugin.
 type Release struct {
-	// Version is one of semantic versioning, with a leading v.
+	// Version is a semantic version with a leading v.
 	Version string
-	// Address is where the archives are published.
+	// Address is the URL where the archives are published.
 	Address  string
 	Archives []Archive
 }
@@ -29,7 +29,7 @@ type Release struct {
 type Archive struct {
 	// File is the name of the archive, Checksum its SHA-256, Program the name of the program in it.
 	File, Checksum, Program string
-	// OS and Architecture are as Go calls them.
+	// OS and Architecture are named as in Go.
 	OS, Architecture string
 }
 
@@ -80,13 +80,13 @@ const caveats = `To complete names, put an executable file kubectl_complete-espa
   exec kubectl-espalier __complete "$@"
 `
 
-// semantic is what krew takes for a version.
+// semantic matches the versions that krew accepts.
 var semantic = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 
-// Manifest writes the manifest of a release.
+// Manifest returns the manifest of a release.
 func Manifest(release Release) ([]byte, error) {
 	if !semantic.MatchString(release.Version) {
-		return nil, fmt.Errorf("krew takes no version %q: it has to be like v1.2.3", release.Version)
+		return nil, fmt.Errorf("krew takes no version %q: it must be like v1.2.3", release.Version)
 	}
 	if len(release.Archives) == 0 {
 		return nil, fmt.Errorf("the plugin has no archives")

@@ -21,7 +21,7 @@ func example() Release {
 	}
 }
 
-// The fields are those that krew demands of a plugin in its index.
+// The fields are those that krew requires of a plugin in its index.
 func TestManifest(t *testing.T) {
 	text, err := Manifest(example())
 	if err != nil {

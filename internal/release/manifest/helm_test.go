@@ -20,7 +20,7 @@ import (
 	"espalier.dev/internal/testkit/helmrelease"
 )
 
-// helmOn is the release of the chart on a server.
+// helmOn returns the release of the chart on a server.
 func helmOn(server *testkit.APIServer) helmrelease.Release {
 	return helmrelease.Release{Kubeconfig: server.Kubeconfig(), Namespace: system, Name: "espalier"}
 }
@@ -34,7 +34,7 @@ func exists(t *testing.T, server *testkit.APIServer, object client.Object) bool 
 	return err == nil
 }
 
-// Helm installs, upgrades and uninstalls; what users have made outlives all of it, and so do the definitions.
+// Helm installs, upgrades and uninstalls; users' objects and the CRDs survive all of it.
 func TestAReleaseComesAndGoesWithoutTheObjectsOfUsers(t *testing.T) {
 	server := testkit.NewServer(t)
 	release := helmOn(server)
@@ -80,11 +80,11 @@ func TestAReleaseComesAndGoesWithoutTheObjectsOfUsers(t *testing.T) {
 	}
 }
 
-// createOnceServed creates an object whose kind was defined just before.
+// createOnceServed creates an object whose CRD was created just before.
 func createOnceServed(t *testing.T, server *testkit.APIServer, object client.Object) {
 	t.Helper()
 	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, testkit.Patience, true, func(ctx context.Context) (bool, error) {
 		last = server.Client().Create(ctx, object)
 		return last == nil, nil
 	})

@@ -22,23 +22,23 @@ import (
 	"espalier.dev/internal/release/bundle"
 )
 
-// Registry is where images are published.
+// Registry is the registry of the published images.
 const Registry = "espalier.dev"
 
-// Folders of Kustomizations that a release brings as single files.
+// Folders of Kustomizations that a release contains as single files.
 const (
 	Definitions      = "crd"
 	Default          = "default"
 	HighAvailability = "ha"
 )
 
-// folders are those of config that make up an installation; the others are for tests.
+// folders are those of config that belong to an installation; the others are for tests.
 var folders = []string{Definitions, "rbac", "admission", "manager", Default, HighAvailability, "components"}
 
-// unstamped matches what names the version in the sources: references to our images, and an annotation of definitions.
+// unstamped matches the version in the sources: in references to our images, and in an annotation of CRDs.
 var unstamped = regexp.MustCompile(`\b(` + regexp.QuoteMeta(Registry) + `/(?:[a-z-]+:|version: ))devel\b`)
 
-// Kustomizations returns the files of the folder config that make up an installation, with a version in all places.
+// Kustomizations returns the files of an installation in the folder config, with the version set everywhere.
 func Kustomizations(config fs.FS, tag string) ([]bundle.File, error) {
 	files, err := bundle.Read(config, belongs)
 	if err != nil {
@@ -62,7 +62,7 @@ func belongs(name string) bool {
 	return slices.Contains(folders, folder) && isManifest && !strings.Contains(name, "/testdata/")
 }
 
-// Build does what "kustomize build" does with one of the folders, all by itself: nothing is fetched, and no plug-ins run.
+// Build runs "kustomize build" on one of the folders, in isolation: it fetches nothing, and runs no plugins.
 func Build(files []bundle.File, folder string) ([]byte, error) {
 	memory := filesys.MakeFsInMemory()
 	for _, file := range files {
@@ -71,7 +71,7 @@ func Build(files []bundle.File, folder string) ([]byte, error) {
 		}
 	}
 	options := krusty.MakeDefaultOptions()
-	options.Reorder = krusty.ReorderOptionUnspecified // the Kustomizations say it
+	options.Reorder = krusty.ReorderOptionUnspecified // the Kustomizations set it
 	objects, err := krusty.MakeKustomizer(options).Run(memory, "/"+folder)
 	if err != nil {
 		return nil, fmt.Errorf("build %s: %w", folder, err)
@@ -83,9 +83,9 @@ func Build(files []bundle.File, folder string) ([]byte, error) {
 	return text, nil
 }
 
-// Versions are those that a chart has.
+// Versions are the versions of a chart.
 type Versions struct {
-	// Chart is one of semantic versioning, without a leading v; App is the tag of the images.
+	// Chart is a semantic version without a leading v; App is the tag of the images.
 	Chart, App string
 }
 

@@ -22,7 +22,7 @@ import (
 	"espalier.dev/internal/rights"
 )
 
-// ofHelm are labels that say by what and as what something was installed.
+// ofHelm are labels that say which tool installed an object, and as part of what.
 var ofHelm = []string{"helm.sh/chart", "app.kubernetes.io/managed-by", "app.kubernetes.io/version", "app.kubernetes.io/instance"}
 
 const withEverything = `
@@ -36,14 +36,14 @@ prometheusRule: {enabled: true}
 dashboard: {enabled: true}
 `
 
-// There is one way to run the controllers, whichever tool installs them.
+// The controllers run in the same way, whichever tool installs them.
 func TestTheChartAndTheKustomizationsAreTheSame(t *testing.T) {
 	for folder, values := range map[string]string{
 		Default: "", HighAvailability: "controller: {replicas: 2}", everything: withEverything,
 	} {
 		t.Run(folder, func(t *testing.T) {
 			plain, charted := byKey(t, built(t, folder)), byKey(t, rendered(t, values))
-			// A chart leaves the namespace to Helm, and brings the definitions, which are apart otherwise.
+			// A chart leaves the namespace to Helm, and contains the CRDs, which are otherwise separate.
 			maps.DeleteFunc(plain, func(_ string, o *unstructured.Unstructured) bool { return o.GetKind() == "Namespace" })
 			maps.DeleteFunc(charted, func(_ string, o *unstructured.Unstructured) bool { return o.GetKind() == "CustomResourceDefinition" })
 			for _, object := range charted {
@@ -63,7 +63,7 @@ func TestTheChartAndTheKustomizationsAreTheSame(t *testing.T) {
 	}
 }
 
-// Definitions are the generated ones; Helm leaves them behind, so that it never deletes what users have made.
+// The CRDs are the generated ones; Helm keeps them on uninstall, so that it never deletes users' objects.
 func TestTheChartKeepsDefinitions(t *testing.T) {
 	want, err := crd.All()
 	if err != nil {
@@ -99,7 +99,7 @@ func TestTheChartKeepsDefinitions(t *testing.T) {
 	}
 }
 
-// Whoever deletes what install.yaml has brought must not delete the definitions, and with them the objects of users.
+// Deleting install.yaml must not delete the CRDs, and with them users' objects.
 func TestWhatIsInstalledHasNoDefinitions(t *testing.T) {
 	for _, folder := range []string{Default, HighAvailability, everything} {
 		for _, object := range built(t, folder) {
@@ -110,7 +110,7 @@ func TestWhatIsInstalledHasNoDefinitions(t *testing.T) {
 	}
 }
 
-// Each controller has a role of its own, and all of them run under one account.
+// Each controller has its own role, and all of them run under one service account.
 func TestEveryRoleOfAControllerIsBound(t *testing.T) {
 	objects := byKey(t, built(t, everything))
 	for _, role := range rights.Roles() {
@@ -122,7 +122,7 @@ func TestEveryRoleOfAControllerIsBound(t *testing.T) {
 		case rights.LeaderElectionFile:
 			binding = objects["RoleBinding "+system+"/"+name]
 		default:
-			continue // These are for people, or for single namespaces.
+			continue // These are for users, or for single namespaces.
 		}
 		if binding == nil {
 			t.Errorf("nothing binds the role %s: add it to config/manager/account.yaml", name)
@@ -161,7 +161,7 @@ func TestARoleForTokensIsBoundInSingleNamespaces(t *testing.T) {
 	}
 }
 
-// The right to act as everybody is given to those who ask for strict tenancy, and to nobody else.
+// The right to impersonate is granted only in strict tenancy.
 func TestImpersonationIsBoundInStrictTenancyOnly(t *testing.T) {
 	for name, test := range map[string]struct {
 		objects []*unstructured.Unstructured
@@ -250,7 +250,7 @@ func TestChartsAreThoseOfAVersion(t *testing.T) {
 	}
 }
 
-// Helm itself finds nothing to complain about in the chart as it is in the sources.
+// Helm's own linter accepts the chart in the sources.
 func TestHelmHasNoComplaints(t *testing.T) {
 	result := lint.RunAll(chartFolder, parsed(t, withEverything), system)
 	for _, message := range result.Messages {

@@ -20,7 +20,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// withAllValues sets everything that the chart knows.
+// withAllValues sets every value of the chart.
 const withAllValues = `
 image: {registry: mirror.example.com, tag: v9, pullPolicy: Always, pullSecrets: [registry]}
 images: {controller: "a/b:1", container: "a/c:1", ui: "a/d:1"}
@@ -66,7 +66,7 @@ prometheusRule: {enabled: true, labels: {release: prometheus}}
 dashboard: {enabled: true, labels: {folder: espalier}}
 `
 
-// withSystem is the shared server with the namespace of the controllers, and with kinds of the Prometheus operator.
+// withSystem returns the shared server with the namespace of the controllers, and with kinds of the Prometheus operator.
 func withSystem(t *testing.T) *testkit.APIServer {
 	t.Helper()
 	server := testkit.Server(t)
@@ -80,7 +80,7 @@ func withSystem(t *testing.T) *testkit.APIServer {
 	return server
 }
 
-// kindsOfPrometheus defines the kinds of its operator, with the fields that we use; those that are not there are refused.
+// kindsOfPrometheus defines the kinds of the Prometheus operator, with the fields that we use; it rejects others.
 func kindsOfPrometheus() []*apiextensionsv1.CustomResourceDefinition {
 	text := apiextensionsv1.JSONSchemaProps{Type: "string"}
 	list := func(fields map[string]apiextensionsv1.JSONSchemaProps) apiextensionsv1.JSONSchemaProps {
@@ -116,7 +116,7 @@ func kindOfPrometheus(kind string, spec map[string]apiextensionsv1.JSONSchemaPro
 	}
 }
 
-// tried asks the server to apply an object without keeping it. It refuses fields that it does not know.
+// tried applies an object in a dry run. The server rejects unknown fields.
 func tried(t *testing.T, server *testkit.APIServer, object *unstructured.Unstructured) error {
 	t.Helper()
 	return server.Client().Apply(t.Context(), client.ApplyConfigurationFromUnstructured(object.DeepCopy()),
@@ -153,7 +153,7 @@ func TestAnAPIServerAcceptsEverything(t *testing.T) {
 	})
 }
 
-// The namespace enforces the restricted standard, so the API server itself judges the pods.
+// The namespace enforces the restricted standard, so the API server itself validates the pods.
 func TestPodsKeepToTheRestrictedStandard(t *testing.T) {
 	server := withSystem(t)
 	for _, object := range append(built(t, everything), rendered(t, withAllValues)...) {
@@ -185,7 +185,7 @@ func podOf(t *testing.T, deployment *unstructured.Unstructured) *corev1.Pod {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(template, &typed); err != nil {
 		t.Fatal(err)
 	}
-	typed.Spec.PriorityClassName = "" // the classes of Kubernetes are made by a controller that does not run here
+	typed.Spec.PriorityClassName = "" // the classes of Kubernetes are created by a controller that does not run here
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: deployment.GetName()}, Spec: typed.Spec}
 }
 

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Each shard has a Deployment of its own, whose process knows its number, and whose pods are those of no other.
+// Each shard has its own Deployment, whose process knows its number, and whose pods belong only to it.
 func TestEachShardHasADeployment(t *testing.T) {
 	const shards = 3
 	objects := byKey(t, rendered(t, "controller: {shards: 3, replicas: 2, flags: {workers: 4}}"))
@@ -46,7 +46,7 @@ func TestEachShardHasADeployment(t *testing.T) {
 	}
 }
 
-// Without shards nothing changes: a Deployment cannot get another selector.
+// Without shards nothing changes: the selector of a Deployment is immutable.
 func TestWithoutShardsThereIsOneDeployment(t *testing.T) {
 	deployment := byKey(t, rendered(t, "controller: {shards: 1}"))["Deployment "+system+"/espalier-controller"]
 	if deployment == nil {

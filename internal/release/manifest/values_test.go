@@ -17,7 +17,7 @@ import (
 	"espalier.dev/internal/manager"
 )
 
-// A typo is refused with its name, before anything reaches a cluster.
+// A typo is rejected with its name, before anything reaches a cluster.
 func TestTheSchemaRefusesWithTheField(t *testing.T) {
 	for name, test := range map[string]struct{ values, want string }{
 		"a section that is none":      {"controler: {}", "controler"},
@@ -65,7 +65,7 @@ func readSchema(t *testing.T) *schemaNode {
 	return &schema
 }
 
-// What can be set stands in values.yaml, with what holds otherwise, since that is what people read.
+// Every value is in values.yaml, with its default, since that is what users read.
 func TestValuesNameAllThatCanBeSet(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(chartFolder, "values.yaml"))
 	if err != nil {
@@ -91,7 +91,7 @@ func TestValuesNameAllThatCanBeSet(t *testing.T) {
 	compare("", readSchema(t), parsed(t, string(text)))
 }
 
-// controllerFlags are those of espalier-controller that say what the controllers do.
+// controllerFlags returns the flags of espalier-controller that configure the controllers.
 func controllerFlags() (*pflag.FlagSet, *manager.Options) {
 	flags := pflag.NewFlagSet("espalier-controller", pflag.ContinueOnError)
 	options, logging := manager.DefaultOptions(), manager.DefaultLogOptions()
@@ -116,7 +116,7 @@ func TestFlagsOfTheChartAreFlagsOfTheController(t *testing.T) {
 	}
 }
 
-// What the chart makes of values, the controller understands.
+// The controller accepts the flags that the chart generates from values.
 func TestFlagsArriveAtTheController(t *testing.T) {
 	objects := byKey(t, rendered(t, `
 controller:

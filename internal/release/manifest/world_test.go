@@ -29,13 +29,13 @@ const (
 	chartFolder = "../../../charts/espalier"
 	system      = "espalier-system"
 	version     = "v1.2.3"
-	// everything is an overlay of ours with all components.
+	// everything is one of our overlays, with all components.
 	everything = "everything"
 )
 
 var at = time.Unix(1_800_000_000, 0)
 
-// kustomizations are those of the sources, and one with all components.
+// kustomizations returns those of the sources, and one with all components.
 func kustomizations(t *testing.T) []bundle.File {
 	t.Helper()
 	files, err := Kustomizations(os.DirFS("../../../config"), version)
@@ -92,7 +92,7 @@ func loadedChart(t *testing.T) *chart.Chart {
 	return loaded
 }
 
-// parsed are values as Helm reads them from a file.
+// parsed parses values as Helm reads them from a file.
 func parsed(t *testing.T, text string) map[string]any {
 	t.Helper()
 	values := map[string]any{}
@@ -102,7 +102,7 @@ func parsed(t *testing.T, text string) map[string]any {
 	return values
 }
 
-// renderWith renders the packed chart by Helm's library, which checks the values by their schema.
+// renderWith renders the packed chart with Helm's library, which validates the values against their schema.
 func renderWith(t *testing.T, values string) (map[string]string, error) {
 	t.Helper()
 	loaded := loadedChart(t)
@@ -129,7 +129,7 @@ func rendered(t *testing.T, values string) []*unstructured.Unstructured {
 	return objects
 }
 
-// key says which object it is.
+// key identifies an object.
 func key(object *unstructured.Unstructured) string {
 	return object.GetKind() + " " + object.GetNamespace() + "/" + object.GetName()
 }

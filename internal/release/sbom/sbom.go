@@ -25,15 +25,15 @@ type Release struct {
 	// Created is the time of the commit, so that the same sources give the same document.
 	Created time.Time
 	Builds  []Build
-	// Pages are the packages of npm in the web UI that the program serves, by name, with their versions.
+	// Pages are the npm packages in the web UI that the program serves, by name, with their versions.
 	Pages map[string]string
 }
 
 // Build is the program for one platform.
 type Build struct {
-	// Platform is written as linux/amd64.
+	// Platform is in the form linux/amd64.
 	Platform string
-	// File is the name of the file that is published, Checksum its SHA-256, in hexadecimal digits.
+	// File is the name of the published file, Checksum its SHA-256, in hexadecimal.
 	File, Checksum string
 	Info           *debug.BuildInfo
 }
@@ -96,14 +96,14 @@ type relationship struct {
 	Related string `json:"relatedSpdxElement"`
 }
 
-// New writes the document.
+// New returns the document.
 func New(release Release) ([]byte, error) {
 	if len(release.Builds) == 0 {
 		return nil, fmt.Errorf("the list of %s has no programs", release.Name)
 	}
 	doc := &document{
 		SPDXVersion: spdxVersion, DataLicense: "CC0-1.0", SPDXID: documentID, Name: release.Name + "-" + release.Version,
-		// The namespace has to be another one for each document; the checksum of a program tells them apart.
+		// Each document needs its own namespace; the checksum of a program distinguishes them.
 		DocumentNamespace: fmt.Sprintf("https://espalier.dev/spdx/%s-%s-%s", release.Name, url.PathEscape(release.Version), identity(release)),
 		CreationInfo: creationInfo{
 			Created:  release.Created.UTC().Format("2006-01-02T15:04:05Z"),
@@ -113,7 +113,7 @@ func New(release Release) ([]byte, error) {
 	known := map[string]*item{}
 	for _, build := range release.Builds {
 		if build.Info == nil {
-			return nil, fmt.Errorf("%s for %s does not say what it is made of", release.Name, build.Platform)
+			return nil, fmt.Errorf("%s for %s contains no build information", release.Name, build.Platform)
 		}
 		doc.addBuild(release, build, known)
 	}
@@ -133,7 +133,7 @@ func identity(release Release) string {
 	return strings.Join(sums, "-")
 }
 
-// addBuild adds a program, and what is in it to what is known.
+// addBuild adds a program and its content, and updates the known items.
 func (d *document) addBuild(release Release, build Build, known map[string]*item) {
 	program := &item{
 		Name: release.Name, SPDXID: "SPDXRef-Program-" + clean(release.Name+"-"+build.Platform), Version: release.Version,
@@ -152,7 +152,7 @@ func (d *document) addBuild(release Release, build Build, known map[string]*item
 	}
 }
 
-// partsOf are the modules in a program, the standard library among them, and the packages in its pages, in the order of their names.
+// partsOf returns the modules in a program, including the standard library, and the packages in its pages, sorted by name.
 func partsOf(release Release, build Build) []*item {
 	standard := strings.TrimPrefix(build.Info.GoVersion, "go")
 	parts := []*item{library("stdlib", standard, purl("golang", "stdlib", standard))}
@@ -171,7 +171,7 @@ func partsOf(release Release, build Build) []*item {
 	return parts
 }
 
-// moduleItem describes a module. One that is replaced by a folder of this project has the version of the release.
+// moduleItem describes a module. A module that is replaced by a folder of this project has the version of the release.
 func moduleItem(module, linked *debug.Module, own string) *item {
 	if isFolder(linked.Path) {
 		part := library(module.Path, own, purl("golang", module.Path, own))
@@ -193,7 +193,7 @@ func library(name, version string, reference externalRef) *item {
 	}
 }
 
-// purl is a package URL, by which databases of vulnerabilities know a part.
+// purl returns a package URL, by which vulnerability databases identify a part.
 func purl(kind, name, version string) externalRef {
 	var segments []string
 	for segment := range strings.SplitSeq(name, "/") {
@@ -207,11 +207,11 @@ func purl(kind, name, version string) externalRef {
 
 var notInIDs = regexp.MustCompile(`[^A-Za-z0-9.]+`)
 
-// clean makes an identifier of a name.
+// clean converts a name into an identifier.
 func clean(name string) string { return strings.Trim(notInIDs.ReplaceAllString(name, "-"), "-") }
 
-// ReadPages returns the packages that the pages of the web UI are built from, by name, from the lock file of npm. What serves their
-// development only is left out, for it is not in the pages.
+// ReadPages returns the packages from which the pages of the web UI are built, by name, from the lock file of npm. It omits development
+// dependencies, because they are not in the pages.
 func ReadPages(lockFile []byte) (map[string]string, error) {
 	var lock struct {
 		Packages map[string]struct {

@@ -58,10 +58,10 @@ func checkIdentifiers(t *testing.T, doc document) {
 	}
 }
 
-// moduleLine is a line of "go version -m".
+// moduleLine matches a line of "go version -m".
 var moduleLine = regexp.MustCompile(`(?m)^\t(dep|=>)\t(\S+)\t(\S+)`)
 
-// The list has every module that the Go command finds in a program; here it is the tool that makes releases.
+// The list contains every module that the go command finds in a program; here it is the tool that makes releases.
 func TestEveryModuleOfTheProgramIsListed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "release")
 	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", path, "espalier.dev/internal/release")
@@ -84,7 +84,7 @@ func TestEveryModuleOfTheProgramIsListed(t *testing.T) {
 	for _, module := range modules {
 		want := "pkg:golang/" + strings.ReplaceAll(module[2], "@", "%40") + "@" + strings.ReplaceAll(module[3], "+", "%2B")
 		if isFolder(module[2]) {
-			continue // It is told beside the module that it replaces.
+			continue // It is listed beside the module that it replaces.
 		}
 		has := slices.ContainsFunc(doc.Packages, func(part *item) bool {
 			replaced := part.Name == module[2] && part.Version == "v1.2.3"
@@ -167,7 +167,7 @@ func TestTheSameProgramsGiveTheSameList(t *testing.T) {
 	}
 }
 
-func TestProgramsThatDoNotTellAreRefused(t *testing.T) {
+func TestProgramsWithoutBuildInformationAreRejected(t *testing.T) {
 	silent := example()
 	silent.Builds[1].Info = nil
 	if _, err := New(silent); err == nil || !strings.Contains(err.Error(), "windows/arm64") {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package signature signs files as "ssh-keygen -Y sign" does, so that whoever has OpenSSH can verify them. The format is that of
+// Package signature signs files as "ssh-keygen -Y sign" does, so that OpenSSH can verify them. The format is that of
 // PROTOCOL.sshsig in the sources of OpenSSH.
 package signature
 
@@ -16,7 +16,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Namespace is what signatures are for. One that was made with the same key for something else does not pass for one of a release.
+// Namespace is the purpose of signatures. A signature for another purpose with the same key does not pass for one of a release.
 const Namespace = "espalier-release"
 
 const (
@@ -29,7 +29,7 @@ const (
 // Key signs.
 type Key struct{ signer ssh.Signer }
 
-// Read reads a private key as ssh-keygen writes it, without a passphrase. Only Ed25519 will do: its signatures are the same each time.
+// Read parses a private key in the format of ssh-keygen, without a passphrase. Only Ed25519 is accepted: its signatures are deterministic.
 func Read(text []byte) (Key, error) {
 	raw, err := ssh.ParseRawPrivateKey(text)
 	var locked *ssh.PassphraseMissingError
@@ -37,22 +37,22 @@ func Read(text []byte) (Key, error) {
 		return Key{}, errors.New("it has a passphrase: use one without, or sign with \"ssh-keygen -Y sign\" after the build")
 	}
 	if err != nil {
-		return Key{}, errors.New("it is no private key: make one with \"ssh-keygen -t ed25519\"")
+		return Key{}, errors.New("it is not a private key: create one with \"ssh-keygen -t ed25519\"")
 	}
 	private, ok := raw.(*ed25519.PrivateKey)
 	if !ok {
-		return Key{}, fmt.Errorf("it is a %T: make an Ed25519 key with \"ssh-keygen -t ed25519\"", raw)
+		return Key{}, fmt.Errorf("it is a %T: create an Ed25519 key with \"ssh-keygen -t ed25519\"", raw)
 	}
 	signer, err := ssh.NewSignerFromKey(private)
 	return Key{signer: signer}, err
 }
 
-// Public is the public key as a line of a file with allowed signers has it, behind the name of the signer.
+// Public returns the public key in the format of allowed signers, without the name of the signer.
 func (k Key) Public() string {
 	return strings.TrimSpace(string(ssh.MarshalAuthorizedKey(k.signer.PublicKey())))
 }
 
-// Sign returns the signature of a file, as a file of its own.
+// Sign returns the detached signature of a file.
 func (k Key) Sign(content []byte) ([]byte, error) {
 	hash := sha512.Sum512(content)
 	signed := append([]byte(magic), ssh.Marshal(struct{ Namespace, Reserved, HashName, Hash string }{
@@ -69,7 +69,7 @@ func (k Key) Sign(content []byte) ([]byte, error) {
 	return armoured(blob), nil
 }
 
-// armoured is what OpenSSH makes of a signature that is to be sent as text.
+// armoured returns a signature in the text format of OpenSSH.
 func armoured(blob []byte) []byte {
 	text := base64.StdEncoding.EncodeToString(blob)
 	var lines strings.Builder

@@ -16,12 +16,12 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// fixed is always the same key, which nobody uses.
+// fixed returns always the same key, which is used nowhere else.
 func fixed() ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
 }
 
-// file is a private key as ssh-keygen writes it.
+// file returns a private key in the format of ssh-keygen.
 func file(t *testing.T, key crypto.PrivateKey, passphrase string) []byte {
 	t.Helper()
 	block, err := ssh.MarshalPrivateKey(key, "a comment")
@@ -70,7 +70,7 @@ func TestOtherContentHasAnotherSignature(t *testing.T) {
 	}
 }
 
-// What is wrong with a key is told without the key.
+// Errors about a key do not contain the key.
 func TestKeysThatCannotSign(t *testing.T) {
 	other, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -80,13 +80,13 @@ func TestKeysThatCannotSign(t *testing.T) {
 		text []byte
 		want string
 	}{
-		"nothing":          {nil, "no private key"},
-		"something else":   {[]byte("s3cret"), "no private key"},
-		"a damaged key":    {file(t, fixed(), "")[:100], "no private key"},
+		"nothing":          {nil, "not a private key"},
+		"something else":   {[]byte("s3cret"), "not a private key"},
+		"a damaged key":    {file(t, fixed(), "")[:100], "not a private key"},
 		"a locked key":     {file(t, fixed(), "open sesame"), "passphrase"},
 		"another kind":     {file(t, other, ""), "ssh-keygen -t ed25519"},
-		"the public key":   {[]byte("ssh-ed25519 AAAAs3cret"), "no private key"},
-		"two lines of PEM": {[]byte("-----BEGIN OPENSSH PRIVATE KEY-----\n-----END OPENSSH PRIVATE KEY-----\n"), "no private key"},
+		"the public key":   {[]byte("ssh-ed25519 AAAAs3cret"), "not a private key"},
+		"two lines of PEM": {[]byte("-----BEGIN OPENSSH PRIVATE KEY-----\n-----END OPENSSH PRIVATE KEY-----\n"), "not a private key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Read(test.text)

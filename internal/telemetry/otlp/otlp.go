@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package otlp sends traces of jobs to a collector, as the standard environment variables of OpenTelemetry say. It is a package of its own
-// so that only programs link the exporter that call it.
+// Package otlp sends traces of jobs to a collector, configured by the standard environment variables of OpenTelemetry. It is a separate
+// package so that only programs that call it link the exporter.
 package otlp
 
 import (
@@ -22,7 +22,7 @@ import (
 	"espalier.dev/internal/version"
 )
 
-// Variables that say whether there are traces, and where they go. The exporter knows many more.
+// Variables that say whether and where to send traces. The exporter supports many more.
 const (
 	disabledVariable       = "OTEL_SDK_DISABLED"
 	exporterVariable       = "OTEL_TRACES_EXPORTER"
@@ -34,10 +34,10 @@ const (
 
 const protocol = "http/protobuf"
 
-// lastWords is how long the end of the process waits for spans that are not delivered yet.
+// lastWords is how long a stopping process waits for spans that are not delivered yet.
 const lastWords = 3 * time.Second
 
-// Wanted reports whether the environment asks for traces. An error names the variable that is wrong.
+// Wanted reports whether the environment requests traces. An error names the invalid variable.
 func Wanted(getenv func(string) string) (bool, error) {
 	if strings.EqualFold(getenv(disabledVariable), "true") {
 		return false, nil
@@ -56,7 +56,7 @@ func Wanted(getenv func(string) string) (bool, error) {
 	for _, variable := range []string{tracesProtocolVariable, protocolVariable} {
 		if p := getenv(variable); p != "" {
 			if p != protocol {
-				return false, fmt.Errorf("%s is %q: only %s is spoken, usually at port 4318 of a collector", variable, p, protocol)
+				return false, fmt.Errorf("%s is %q: only %s is supported, usually at port 4318 of a collector", variable, p, protocol)
 			}
 			break
 		}
@@ -64,8 +64,8 @@ func Wanted(getenv func(string) string) (bool, error) {
 	return true, nil
 }
 
-// Start sends the traces of this process away if the environment asks for it. stop delivers what is left, for a few seconds at most.
-// Spans are sent in batches beside the work. If nobody takes them, they are dropped, and the log says so.
+// Start sends the traces of this process if the environment requests it. stop delivers the rest, for a few seconds at most. Spans are sent
+// in batches in the background. If they cannot be delivered, they are dropped, and the log says so.
 func Start(ctx context.Context, service string, getenv func(string) string, log logr.Logger) (stop func(), err error) {
 	wanted, err := Wanted(getenv)
 	if err != nil || !wanted {
@@ -90,6 +90,6 @@ func Start(ctx context.Context, service string, getenv func(string) string, log 
 	return func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 		defer cancel()
-		_ = provider.Shutdown(ctx) // What could not be delivered is logged.
+		_ = provider.Shutdown(ctx) // Undelivered spans are logged.
 	}, nil
 }

@@ -73,7 +73,7 @@ func TestBenchTemplateRenders(t *testing.T) {
 	}
 }
 
-// A rendering costs no parsing: the functions that it needs are bound, the tree is shared.
+// Rendering does not parse: the needed functions are bound, and the tree is shared.
 func TestRenderingDoesNotParse(t *testing.T) {
 	text := "{{ if false }}" + fmt.Sprintf("%100000s", "{{ .a }}{{ upper .b }}") + "{{ end }}"
 	small, large := compile(t, "x"), compile(t, text)

@@ -11,10 +11,10 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// itemSize is what an entry of a map or an item of a list takes.
+// itemSize is the assumed size of an entry of a map or an item of a list.
 const itemSize = 64
 
-// dict builds a map out of keys and values in turn. A last key without a value gets an empty string.
+// dict builds a map from alternating keys and values. A last key without a value gets an empty string.
 func (r *run) dict(args ...any) (map[string]any, error) {
 	if err := r.buildRepeated(int64(len(args)), itemSize); err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (r *run) dict(args ...any) (map[string]any, error) {
 	return entries, nil
 }
 
-// key turns a value into the key of a map.
+// key converts a value to the key of a map.
 func (r *run) key(value any) (string, error) {
 	if text, ok := value.(string); ok {
 		return text, r.meter.Read(int64(len(text)))
@@ -44,7 +44,7 @@ func (r *run) key(value any) (string, error) {
 	return format(value), nil
 }
 
-// set changes a map. It refuses to put a map into itself: whatever walked through it later would never come back.
+// set changes a map. It rejects a map that would contain itself: any walk through it would never end.
 func (r *run) set(entries map[string]any, key string, value any) (map[string]any, error) {
 	if entries == nil {
 		return nil, template.Problemf("there is no map to change")
@@ -101,7 +101,7 @@ func (r *run) unset(entries map[string]any, key string) (map[string]any, error) 
 	return entries, r.meter.Step(1)
 }
 
-// keys returns the keys of maps: those of one map after those of the other, each in their order.
+// keys returns the keys of maps, one map after the other, those of each map sorted.
 func (r *run) keys(collections ...map[string]any) ([]string, error) {
 	all := []string{}
 	for _, entries := range collections {
@@ -126,7 +126,7 @@ func (r *run) values(entries map[string]any) ([]any, error) {
 	return all, nil
 }
 
-// costOfMerge is what merging takes in steps even if there is little to merge.
+// costOfMerge is the minimum cost of a merge in steps.
 const costOfMerge = 20
 
 type mergeFunction = func(map[string]any, ...map[string]any) (any, error)
@@ -191,7 +191,7 @@ func (r *run) items(list any) ([]any, error) {
 	return items, nil
 }
 
-// contained reports whether a value is among others. Each comparison costs what measuring the value costs.
+// contained reports whether a value is among others. Each comparison costs as much as measuring the value.
 func (r *run) contained(value any, among []any) (bool, error) {
 	for _, other := range among {
 		if err := r.meter.Step(1); err != nil {
@@ -204,7 +204,7 @@ func (r *run) contained(value any, among []any) (bool, error) {
 	return false, nil
 }
 
-// sameValue compares values by what they are made of, and numbers by what they are worth.
+// sameValue compares values by their content, and numbers by their value.
 func sameValue(one, other any) bool {
 	x, ok := numberOf(reflect.ValueOf(one))
 	y, alsoOK := numberOf(reflect.ValueOf(other))
@@ -255,7 +255,7 @@ func (r *run) without(list any, omitted ...any) ([]any, error) {
 	})
 }
 
-// filter returns the items that are to be kept, and tells keep which ones are already.
+// filter returns the items to keep, and passes to keep those already kept.
 func (r *run) filter(items []any, keep func(item any, before []any) (bool, error)) ([]any, error) {
 	kept := []any{}
 	for _, item := range items {
@@ -284,7 +284,7 @@ func (r *run) has(needle, haystack any) (bool, error) {
 	return r.contained(needle, items)
 }
 
-// chunk divides a list into lists of a size; the last one has what remains.
+// chunk divides a list into lists of a given size; the last one has the rest.
 func (r *run) chunk(size int, list any) ([][]any, error) {
 	if size < 1 {
 		return nil, template.Problemf("the size of a chunk is less than one")

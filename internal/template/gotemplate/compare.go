@@ -12,8 +12,8 @@ import (
 
 var errIncomparable = template.Problemf("these values cannot be compared")
 
-// equal reports whether a value equals one of others. Integers and other numbers can be compared with each other, which
-// text/template does not do: whether a number of the input has a fraction is not up to the author of the template.
+// equal reports whether a value equals one of others. Unlike in text/template, integers can be compared with other numbers:
+// whether a number of the input has a fraction is beyond the template author's control.
 func (r *run) equal(value any, others ...any) (bool, error) {
 	if len(others) == 0 {
 		return false, template.Problemf("there is nothing to compare with")
@@ -84,7 +84,7 @@ func numberOf(v reflect.Value) (float64, bool) {
 	return 0, false
 }
 
-// index looks into maps, lists and strings, one key after the other. What a map does not have is null.
+// index looks up keys in maps, lists and strings, one level per key. A missing entry of a map is null.
 func (r *run) index(value any, keys ...any) (any, error) {
 	for _, key := range keys {
 		if text, ok := key.(string); ok {
@@ -113,7 +113,7 @@ func element(value, key reflect.Value) (any, error) {
 		return nil, nil
 	case reflect.Slice, reflect.Array, reflect.String:
 		if !key.IsValid() || !key.CanInt() {
-			return nil, template.Problemf("the index into a list has to be an integer")
+			return nil, template.Problemf("the index into a list must be an integer")
 		}
 		if i := key.Int(); i >= 0 && i < int64(value.Len()) {
 			return value.Index(int(i)).Interface(), nil

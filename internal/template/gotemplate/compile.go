@@ -17,11 +17,10 @@ import (
 // Engine is the name of this engine in blueprints.
 const Engine = "GoTemplate"
 
-// mainName is the name of the template itself among those that it defines. It is what text/template calls the template in
-// its errors as well.
+// mainName is the name of the template itself among those that it defines. text/template uses the same name in its errors.
 const mainName = "blueprint"
 
-// Options are what can be decided before there is anything to render.
+// Options are the settings known at compile time.
 type Options struct {
 	Limits template.Limits
 	// Functions are the names of the functions that every rendering adds.
@@ -35,7 +34,7 @@ type Template struct {
 	trees  map[string]*parse.Tree
 	// used are the functions that occur in the template.
 	used []string
-	// values are the places where values are written; the inserted calls refer to them by their index.
+	// values are the places where values are written; the inserted calls refer to them by index.
 	values []parse.Pos
 }
 
@@ -74,7 +73,7 @@ func parseTrees(text string) (map[string]*parse.Tree, error) {
 	if _, err := tree.Parse(text, "", "", trees); err != nil {
 		return nil, err
 	}
-	// An empty template leaves no tree behind.
+	// An empty template has no tree.
 	if trees[mainName] == nil {
 		trees[mainName] = tree
 	}
@@ -84,8 +83,8 @@ func parseTrees(text string) (map[string]*parse.Tree, error) {
 // control matches the actions that open, continue or close a body.
 var control = regexp.MustCompile(`\{\{-?\s*(if|range|with|block|define|else\s+if|else\s+with|end)\b`)
 
-// checkNesting refuses bodies that nest too deep, before the parser goes down into them: how deep it may go is up to the
-// text alone. An action inside a string constant is counted as well, which hurts nobody below the limit.
+// checkNesting rejects bodies that nest too deeply before the recursive parser sees them, because the text alone determines
+// the depth. It also counts actions inside string constants, which does no harm below the limit.
 func checkNesting(text string, limits template.Limits) (template.Place, error) {
 	meter := template.NewMeter(limits)
 	var open []int
@@ -111,7 +110,7 @@ func checkNesting(text string, limits template.Limits) (template.Place, error) {
 	return template.Place{}, nil
 }
 
-// syntaxForm is how text/template/parse reports an error. The message quotes the template and nothing else.
+// syntaxForm is the format of errors of text/template/parse. The message quotes only the template.
 var syntaxForm = regexp.MustCompile(`(?s)^template: ` + mainName + `:([0-9]+): (.*)`)
 
 func syntaxError(source template.Source, err error) error {
@@ -124,7 +123,7 @@ func syntaxError(source template.Source, err error) error {
 	return template.NewError(source, place, message, err).Terminal()
 }
 
-// placeOf returns the place of a position in the text, with the action that the position is in.
+// placeOf returns the place of a position in the text, with the action around it.
 func placeOf(text string, pos parse.Pos) template.Place {
 	offset := min(int(pos), len(text))
 	before := text[:offset]
@@ -133,7 +132,7 @@ func placeOf(text string, pos parse.Pos) template.Place {
 	return template.Place{Line: line, Column: column, Expression: actionAround(text, offset)}
 }
 
-// actionAround returns the action of the template, delimiters included, that an offset lies in.
+// actionAround returns the action of the template at an offset, including delimiters.
 func actionAround(text string, offset int) string {
 	start := strings.LastIndex(text[:offset], "{{")
 	if start < 0 {

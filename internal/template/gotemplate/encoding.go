@@ -15,9 +15,9 @@ func (r *run) toYAML(value any) (string, error) {
 }
 
 const (
-	// costOfJSON is what decoding JSON takes in steps even if there is little of it.
+	// costOfJSON is the minimum cost of decoding JSON in steps.
 	costOfJSON = 15
-	// jsonBytesPerStep is how many bytes of JSON are decoded in the time of a step.
+	// jsonBytesPerStep is the number of bytes of JSON decoded per step.
 	jsonBytesPerStep = 16
 )
 

@@ -15,10 +15,10 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// executionForm is how text/template reports an error: where, in which template, at which node, and what.
+// executionForm is the format of errors of text/template: place, template, node and message.
 var executionForm = regexp.MustCompile(`(?s)^template: ` + mainName + `:([0-9]+):([0-9]+): executing ".*?" at <.*?>: (.*)`)
 
-// plainMessages are the messages of text/template that quote nothing but the template and names of types.
+// plainMessages are messages of text/template that quote only the template and the names of types.
 var plainMessages = regexp.MustCompile("^(?:" + strings.Join([]string{
 	`can't evaluate field \w+ in type [^ ]+(?: {})?`,
 	`nil pointer evaluating [^ ]+(?: {})?\.\w+`,
@@ -35,21 +35,21 @@ var plainMessages = regexp.MustCompile("^(?:" + strings.Join([]string{
 	`cannot assign nil to [^ ]+(?: {})?`,
 }, "|") + ")$")
 
-// otherMessages stand for messages that quote values: what is shown says the same without them.
+// otherMessages replace messages that quote values: they say the same without the values.
 var otherMessages = map[string]string{
 	"range can't iterate over": "range can only iterate over lists, maps and integers",
 }
 
 var failedCall = regexp.MustCompile(`^error calling (\w+): `)
 
-// fault is what text/template says of an error, as far as it can be shown.
+// fault is what may be shown of an error of text/template.
 type fault struct {
 	place    template.Place
 	function string
 	message  string
 }
 
-// explain turns the error of a rendering into one that can be shown.
+// explain converts the error of a rendering to one that can be shown.
 func (r *run) explain(err error) *template.Error {
 	f := r.locate(err)
 	if r.missing != nil {
@@ -58,7 +58,7 @@ func (r *run) explain(err error) *template.Error {
 	return template.NewError(r.template.source, f.place, f.tell(template.Explain(err)), err)
 }
 
-// tell puts together the message out of what is known.
+// tell composes the message from the known parts.
 func (f fault) tell(explanation string) string {
 	switch {
 	case f.function == "" && explanation == "":
@@ -72,7 +72,7 @@ func (f fault) tell(explanation string) string {
 	}
 }
 
-// locate returns what an error says. Of errors within errors, which come from include, the innermost counts.
+// locate parses an error. Of nested errors, which come from include, the innermost counts.
 func (r *run) locate(err error) fault {
 	var found fault
 	for execution := (gotemplate.ExecError{}); errors.As(err, &execution); err = errors.Unwrap(execution.Err) {
@@ -88,7 +88,7 @@ func (r *run) locate(err error) fault {
 	return found
 }
 
-// calledFunction returns the function that failed, by the name that it has in the template.
+// calledFunction returns the name of the function that failed, as in the template.
 func calledFunction(text string) string {
 	called := failedCall.FindStringSubmatch(text)
 	switch {
@@ -102,7 +102,7 @@ func calledFunction(text string) string {
 	return called[1]
 }
 
-// placeAt returns the place of a line and of an offset in it, which is how text/template counts columns.
+// placeAt returns the place of a line and an offset in it, which is how text/template counts columns.
 func (r *run) placeAt(line, offset int) template.Place {
 	text := r.template.source.Text
 	start := 0
@@ -116,7 +116,7 @@ func (r *run) placeAt(line, offset int) template.Place {
 	return placeOf(text, parse.Pos(min(start+offset, len(text))))
 }
 
-// insertedQuestion is what Compile has inserted before the fields of a value, which is all that is left of it here.
+// insertedQuestion matches the call that Compile inserts before the fields of a value. Here, only the call is left of them.
 var insertedQuestion = regexp.MustCompile(`\(` + knownFunction + ` (?:\.|(\S+))(?: "\w+")+\)`)
 
 func messageOf(text string) string {

@@ -127,7 +127,7 @@ func TestEveryFunctionHasAnExample(t *testing.T) {
 	}
 }
 
-// A new version of sprig must not bring functions in that nobody has looked at.
+// A new version of sprig must not add functions without a review.
 func TestEveryFunctionOfSprigIsAccountedFor(t *testing.T) {
 	all := sprig.TxtFuncMap()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -171,7 +171,7 @@ func TestFunctionsThatFail(t *testing.T) {
 		`{{ lt .imports.list 1 }}`:                              "function lt: these values cannot be compared",
 		`{{ eq 1 }}`:                                            "function eq: there is nothing to compare with",
 		`{{ index .imports.list 9 }}`:                           "function index: the index is out of range",
-		`{{ index .imports.list "a" }}`:                         "function index: the index into a list has to be an integer",
+		`{{ index .imports.list "a" }}`:                         "function index: the index into a list must be an integer",
 		`{{ index .imports.map 1 }}`:                            "function index: the key of a map has the wrong type",
 		`{{ index 5 1 }}`:                                       "function index: there is nothing to look into",
 		`{{ fromYaml "a: b: c" }}`:                              "function fromYaml: the text is not valid YAML: mapping values are not allowed in this context",
@@ -185,7 +185,7 @@ func TestFunctionsThatFail(t *testing.T) {
 		`{{ include "nowhere" . }}`:                             "function include: there is no template with this name; the template defines none",
 		`{{ define "a" }}{{ end }}{{ include "b" . }}`:          "function include: there is no template with this name; the template defines a",
 		`{{ template "nowhere" }}`:                              "template \"nowhere\" not defined",
-		`{{ fail (print "bad " .imports.name) }}`:               "function fail: the template refuses its input; the message may contain values and is withheld, see the expression",
+		`{{ fail (print "bad " .imports.name) }}`:               "function fail: the template rejects its input; the message may contain values and is withheld, see the expression",
 		`{{ .imports.name.first }}`:                             "can't evaluate field first in type interface {}",
 		`{{ .imports.nothing.first }}`:                          "nil pointer evaluating interface {}.first",
 		`{{ range .imports.name }}{{ end }}`:                    "range can only iterate over lists, maps and integers",
@@ -200,7 +200,7 @@ func TestFunctionsThatFail(t *testing.T) {
 	}
 }
 
-// The functions that people who come from elsewhere call first.
+// The functions that users of other systems call first.
 func TestRefusalsSayWhatToDoInstead(t *testing.T) {
 	for call, want := range map[string]string{
 		`env "HOME"`:                  "function env is not available in blueprints because a blueprint must not depend on the environment of the process that renders it; import the value instead",

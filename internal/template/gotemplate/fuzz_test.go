@@ -11,8 +11,8 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// The properties: the output is never longer than allowed, an error never tells a secret, and the same input gives the
-// same output or the same error.
+// Properties: the output never exceeds its limit, an error never contains a secret, and the same input gives the same output
+// or the same error.
 func FuzzRender(f *testing.F) {
 	for text := range functionCases {
 		f.Add(text)

@@ -16,8 +16,8 @@ import (
 	"espalier.dev/internal/template/keys"
 )
 
-// generators are the functions whose results would be other ones every time. What they yield follows from the entropy of
-// the rendering, and the template has to keep it in its state.
+// generators are the functions whose results would otherwise be random. They use the entropy of the rendering, and the
+// template must keep their results in its state.
 var generators = map[string]func(*run) any{
 	"randAlphaNum": func(r *run) any { return r.randomText("randAlphaNum", letters+digits) },
 	"randAlpha":    func(r *run) any { return r.randomText("randAlpha", letters) },
@@ -46,15 +46,15 @@ const (
 	digits  = "0123456789"
 	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-	// longestRandom is the greatest length of a text that is generated.
+	// longestRandom is the maximum length of a generated text.
 	longestRandom = 10_000
-	// costOfSignature is what keys on curves and signatures take in steps.
+	// costOfSignature is the cost of elliptic-curve keys and signatures in steps.
 	costOfSignature = 4_000
 	bitsOfKey       = 4096
 	bitsOfCertified = 2048
 )
 
-// printable are the characters of ASCII that can be seen, and the space.
+// printable returns the printable characters of ASCII, including the space.
 func printable() string {
 	var all []byte
 	for c := byte(32); c < 127; c++ {
@@ -63,7 +63,7 @@ func printable() string {
 	return string(all)
 }
 
-// made notes a text that was generated.
+// made reports a generated text.
 func (r *run) made(function, text string) (string, error) {
 	if r.input.Generated != nil {
 		r.input.Generated(function, text)
@@ -71,7 +71,7 @@ func (r *run) made(function, text string) (string, error) {
 	return text, r.meter.Build(int64(len(text)))
 }
 
-// whole returns an integer of any type.
+// whole converts an integer of any type.
 func whole(value any) (int64, error) {
 	switch v := reflect.ValueOf(value); {
 	case v.CanInt():
@@ -88,7 +88,7 @@ func (r *run) length(value any) (int, error) {
 		return 0, err
 	}
 	if n < 0 || n > longestRandom {
-		return 0, template.Problemf("the length has to be from 0 to %d", longestRandom)
+		return 0, template.Problemf("the length must be from 0 to %d", longestRandom)
 	}
 	return int(n), r.meter.Step(n)
 }
@@ -121,7 +121,7 @@ func (r *run) randomInteger(least, limit any) (int64, error) {
 		return 0, err
 	}
 	if to <= from || to-from < 0 {
-		return 0, template.Problemf("the second number has to be greater than the first")
+		return 0, template.Problemf("the second number must be greater than the first")
 	}
 	return from + r.input.Entropy.Below(to-from), nil
 }
@@ -155,7 +155,7 @@ func (r *run) privateKey(kind string) (string, error) {
 	case "ed25519":
 		key, err = keys.Ed25519(r.input.Entropy)
 	default:
-		return "", template.Problemf("the kind of key has to be rsa, ecdsa or ed25519")
+		return "", template.Problemf("the kind of key must be rsa, ecdsa or ed25519")
 	}
 	if err != nil {
 		return "", shown(err)
@@ -177,7 +177,7 @@ func (r *run) newRSA(bits int) (crypto.Signer, error) {
 	return keys.RSA(r.input.Entropy, bits)
 }
 
-// shown lets users see an error of the package keys, which tells nothing of what was given.
+// shown allows users to see an error of the package keys, which contains nothing of its input.
 func shown(err error) error {
 	if template.Explain(err) != "" {
 		return err
@@ -188,15 +188,15 @@ func shown(err error) error {
 // Certificate is a certificate with its private key, both in PEM format.
 type Certificate struct{ Cert, Key string }
 
-// request is what a certificate is made of.
+// request describes a certificate to create.
 type request struct {
 	function, name string
 	hosts          []string
 	days           any
 	isCA           bool
-	// key is that of the certificate; empty asks for a new one.
+	// key is the private key of the certificate; empty asks for a new one.
 	key string
-	// issuer signs the certificate; nil means that it signs itself.
+	// issuer signs the certificate; nil means self-signed.
 	issuer *Certificate
 }
 
@@ -301,13 +301,13 @@ func hostsOf(lists ...[]any) []string {
 	return hosts
 }
 
-// buildCertificate puts a certificate and its key together, both encoded as base64.
+// buildCertificate combines a certificate and its key, both base64-encoded.
 func buildCertificate(certificate, key string) (*Certificate, error) {
 	decoded := make([]string, 2)
 	for i, text := range []string{certificate, key} {
 		content, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {
-			return nil, template.Problemf("the certificate and its key have to be encoded as base64")
+			return nil, template.Problemf("the certificate and its key must be encoded as base64")
 		}
 		decoded[i] = string(content)
 	}

@@ -16,7 +16,7 @@ import (
 
 func generate(t *testing.T, text, seed string) (string, []string, error) {
 	t.Helper()
-	// An RSA key of 4096 bits takes more steps than that, and more time than a test should.
+	// A 4096-bit RSA key takes more steps than the limit, and more time than a test should.
 	compiled, err := Compile(template.Source{Execution: "test", Text: text}, Options{Limits: template.Limits{Steps: 400_000}})
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
@@ -96,16 +96,16 @@ func TestCertificatesOfGoTemplates(t *testing.T) {
 
 func TestGeneratorsRefuse(t *testing.T) {
 	for text, want := range map[string]string{
-		`{{ randAlpha -1 }}`:                            "function randAlpha: the length has to be from 0 to 10000",
-		`{{ randAlpha 1000000 }}`:                       "the length has to be",
+		`{{ randAlpha -1 }}`:                            "function randAlpha: the length must be from 0 to 10000",
+		`{{ randAlpha 1000000 }}`:                       "the length must be",
 		`{{ randAlpha "x" }}`:                           "an integer is needed here",
 		`{{ htpasswd "a:b" "x" }}`:                      "function htpasswd: there cannot be a colon in the name of the user",
 		`{{ bcrypt (repeat 73 "x") }}`:                  "function bcrypt: bcrypt takes passwords of at most 72 bytes",
 		`{{ range until 10 }}{{ bcrypt "x" }}{{ end }}`: "limit reached",
 		`{{ range until 3 }}{{ derivePassword 1 "pin" "x" "y" "z" }}{{ end }}`: "limit reached",
-		`{{ derivePassword 1 "other" "x" "y" "z" }}`:                           "function derivePassword: the kind of password has to be one of basic, long, maximum, medium, pin, short",
-		`{{ derivePassword -1 "pin" "x" "y" "z" }}`:                            "the counter has to be from 0",
-		`{{ randInt 5 5 }}`:             "the second number has to be greater",
+		`{{ derivePassword 1 "other" "x" "y" "z" }}`:                           "function derivePassword: the kind of password must be one of basic, long, maximum, medium, pin, short",
+		`{{ derivePassword -1 "pin" "x" "y" "z" }}`:                            "the counter must be from 0",
+		`{{ randInt 5 5 }}`:             "the second number must be greater",
 		`{{ genPrivateKey "dsa" }}`:     "rsa, ecdsa or ed25519",
 		`{{ genCAWithKey "x" 1 "y" }}`:  "not a private key",
 		`{{ buildCustomCert "x" "y" }}`: "base64",

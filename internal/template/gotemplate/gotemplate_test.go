@@ -11,10 +11,10 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// canary is a value that must not get out of where it is.
+// canary is a value that must not leak.
 const canary = "canary-7f3a9c"
 
-// bindings are what the tests render with.
+// bindings are the bindings of the tests.
 func bindings() map[string]any {
 	return map[string]any{
 		"imports": map[string]any{
@@ -31,7 +31,7 @@ var files = fstest.MapFS{
 	"config/two.txt":  {Data: []byte("two")},
 }
 
-// compile compiles a template that has to be one.
+// compile compiles a template that must be valid.
 func compile(t testing.TB, text string, functions ...string) *Template {
 	t.Helper()
 	compiled, err := Compile(template.Source{Execution: "test", Text: text}, Options{Functions: functions})
@@ -41,7 +41,7 @@ func compile(t testing.TB, text string, functions ...string) *Template {
 	return compiled
 }
 
-// render compiles and renders a template. It returns the message of an error behind an exclamation mark.
+// render compiles and renders a template. It returns the message of an error after an exclamation mark.
 func render(t testing.TB, text string) string {
 	t.Helper()
 	compiled, err := Compile(template.Source{Execution: "test", Text: text}, Options{})

@@ -17,8 +17,8 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// Every function is called with the name of a variable of the environment that holds a canary, and with the address of a
-// server that counts its visitors, in every number of arguments that makes sense.
+// Every function is called with the name of an environment variable that holds a canary, and with the address of a server
+// that counts requests, in every plausible number of arguments.
 func TestNoFunctionReachesOutside(t *testing.T) {
 	var visits atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { visits.Add(1) }))
@@ -66,7 +66,7 @@ func TestNoFunctionReachesOutside(t *testing.T) {
 	response.Body.Close()
 }
 
-// The same template gives the same output, whatever it calls and however often.
+// The same template gives the same output, whichever functions it calls and however often it is rendered.
 func TestEveryFunctionIsDeterministic(t *testing.T) {
 	for text := range functionCases {
 		compiled := compile(t, text)

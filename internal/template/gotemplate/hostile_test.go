@@ -10,8 +10,8 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// hostile are templates that would take all time or all memory, or end the process, with the limit that each ends at. What
-// takes a lot of both ends at either.
+// hostile are templates that would consume all time or memory, or crash the process, with the limit that stops each; either
+// is for templates that may reach one or the other.
 const either = "Steps or Memory"
 
 var hostile = map[string]struct{ text, limit string }{
@@ -154,7 +154,7 @@ var hostile = map[string]struct{ text, limit string }{
 	"a template that is too long":  {strings.Repeat("x", 2<<20), "Source"},
 }
 
-// tight are limits that make the tests fast. What ends at them ends at the defaults as well, only later.
+// tight are limits that make the tests fast. Templates that exceed them exceed the defaults as well, only later.
 var tight = template.Limits{Steps: 100_000, Memory: 8 << 20}
 
 func TestHostileTemplatesEnd(t *testing.T) {
@@ -180,7 +180,7 @@ func TestTheDefaultsStopHostileTemplates(t *testing.T) {
 	}
 }
 
-// Nothing in a template can go on after a limit was reached.
+// No template can continue after it has reached a limit.
 func TestLimitsCannotBeCaught(t *testing.T) {
 	limits := template.Limits{Steps: 1000}
 	compiled, err := Compile(

@@ -11,7 +11,7 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// The functions that Compile inserts. A template cannot call them: to the check of its functions they are unknown.
+// The functions that Compile inserts. A template cannot call them: the check of its functions does not know them.
 const (
 	reservedPrefix = "espalier__"
 	stepFunction   = reservedPrefix + "step"
@@ -22,23 +22,23 @@ const (
 	knownFunction  = reservedPrefix + "known"
 )
 
-// What the parts of a template cost in steps, apart from what functions do with their arguments.
+// The costs of the parts of a template in steps, apart from what functions do with their arguments.
 const (
 	costOfBody   = 4
 	costOfAction = 2
 	costOfCall   = 4
 )
 
-// compiler checks the functions of a template and inserts the calls that bound it.
+// compiler checks the functions of a template and inserts the calls that enforce its limits.
 type compiler struct {
 	template *Template
 	known    map[string]bool
-	// added are the functions of the caller.
+	// added are the caller's functions.
 	added []string
 	used  map[string]bool
 }
 
-// instrument handles one of the templates that a text defines.
+// instrument processes one of the templates that a text defines.
 func (c *compiler) instrument(tree *parse.Tree) error {
 	if tree.Root == nil {
 		tree.Root = &parse.ListNode{NodeType: parse.NodeList}
@@ -52,7 +52,7 @@ func (c *compiler) instrument(tree *parse.Tree) error {
 	return nil
 }
 
-// body instruments a list of nodes and puts a call at its head that counts what running through it once takes.
+// body instruments a list of nodes and prepends a call that charges for one pass through it.
 func (c *compiler) body(list *parse.ListNode, level int) error {
 	if list == nil {
 		return nil
@@ -73,7 +73,7 @@ func (c *compiler) body(list *parse.ListNode, level int) error {
 	return nil
 }
 
-// node instruments a node of a body and returns what it costs, bodies inside it left out.
+// node instruments a node of a body and returns its cost, without the bodies inside it.
 func (c *compiler) node(node parse.Node, level int) (int, error) {
 	switch n := node.(type) {
 	case *parse.ActionNode:
@@ -101,7 +101,7 @@ func (c *compiler) branch(n *parse.BranchNode, level int) (int, error) {
 	return cost, c.body(n.ElseList, level+1)
 }
 
-// action instruments a value that is written: it goes through a function that measures it first.
+// action instruments a value that is written: the value passes through a function that measures it first.
 func (c *compiler) action(n *parse.ActionNode, level int) (int, error) {
 	cost, err := c.pipe(n.Pipe, level)
 	if err != nil || len(n.Pipe.Decl) > 0 {
@@ -128,7 +128,7 @@ func (c *compiler) pipe(pipe *parse.PipeNode, level int) (int, error) {
 				return 0, err
 			}
 			cost += more
-			// A field that is given arguments is called, which only text/template knows to refuse.
+			// A field with arguments is called, which only text/template can reject.
 			if j > 0 || i == 0 && len(cmd.Args) == 1 {
 				cmd.Args[j] = guard(argument)
 			}

@@ -13,8 +13,8 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// guard replaces a node that looks fields up by one that first asks whether there can be such fields: .a.b becomes
-// (known . "a" "b").a.b. How the fields are looked up stays with text/template.
+// guard replaces a node that looks up fields by one that first checks whether such fields can exist: .a.b becomes (known .
+// "a" "b").a.b. The lookup itself stays with text/template.
 func guard(node parse.Node) parse.Node {
 	switch n := node.(type) {
 	case *parse.FieldNode:
@@ -39,14 +39,14 @@ func guarded(pos parse.Pos, of parse.Node, fields []string) parse.Node {
 	return &parse.ChainNode{NodeType: parse.NodeChain, Pos: pos, Node: asked, Field: fields}
 }
 
-// closedMap is a map whose names are known, those included that have no value.
+// closedMap is a map with a known set of names, including names without a value.
 type closedMap struct {
 	name  string
 	names []string
 }
 
-// closedMaps returns the maps of the bindings whose names are known, by their identity: variables and the dot can lead to
-// them as well.
+// closedMaps returns the maps of the bindings with a known set of names, by their identity, because variables and the dot
+// can refer to them as well.
 func closedMaps(bindings map[string]any, known map[string][]string) map[uintptr]closedMap {
 	closed := map[uintptr]closedMap{}
 	for name, names := range known {
@@ -92,7 +92,7 @@ func (r *run) missingName(entries map[string]any, name string) error {
 	return template.Problemf("there is no %s %s; there are %s", name, where, listed(slices.Compact(all)))
 }
 
-// listed writes names, not too many of them.
+// listed formats names, up to a maximum number.
 func listed(names []string) string {
 	const most = 20
 	switch {

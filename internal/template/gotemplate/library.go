@@ -11,29 +11,29 @@ import (
 	"github.com/Masterminds/sprig/v3"
 )
 
-// class says how much of its arguments a function looks at, and thereby what a call is charged with.
+// class says how much of its arguments a function processes, and so what a call costs.
 type class int
 
 const (
 	// accessor returns a part of its arguments or a small result. Long strings cost time.
 	accessor class = iota
-	// copier returns something of about the size of its arguments, not counting what is inside of lists and maps.
+	// copier returns something of about the size of its arguments, not counting the contents of lists and maps.
 	copier
-	// walker looks at everything inside its arguments.
+	// walker processes everything inside its arguments.
 	walker
 	// decimal calculates with decimal fractions, whose digits grow with every argument.
 	decimal
-	// writer is a walker that turns values into text. It gets numbers in the form of JSON.
+	// writer is a walker that converts values to text. It gets numbers in the form of JSON.
 	writer
 )
 
-// entry is a function of a library that is wrapped as it is.
+// entry is a library function that is wrapped unchanged.
 type entry struct {
 	value reflect.Value
 	class class
-	// cost is what a call takes in steps at least.
+	// cost is the minimum cost of a call in steps.
 	cost int64
-	// signature is the type of the wrapped function: the same parameters, any result, and an error.
+	// signature is the type of the wrapper: the same parameters, any result, and an error.
 	signature reflect.Type
 }
 
@@ -48,8 +48,8 @@ func newEntry(function any, class class, cost int64) entry {
 	return entry{value, class, 1 + cost, signature}
 }
 
-// classes sorts the functions of sprig that are safe once their arguments and results are counted. What is neither here
-// nor written anew nor refused does not exist, so that a new version of sprig brings nothing in by itself.
+// classes classifies the functions of sprig that are safe once their arguments and results are counted. A function that is
+// neither here nor reimplemented nor rejected does not exist, so that a new version of sprig adds nothing by itself.
 var classes = map[class]string{
 	accessor: `add add1 sub div mod mul max min biggest ceil floor round int int64 float64 atoi
 		default empty coalesce all any ternary typeOf typeIs typeIsLike kindOf kindIs hello
@@ -64,13 +64,13 @@ var classes = map[class]string{
 	writer:  `quote squote cat`,
 }
 
-// costs are what calls take in steps beyond what their class says, for functions that do a lot with a few bytes.
+// costs are the costs of calls in steps beyond their class, for functions that do a lot with a few bytes.
 var costs = map[string]int64{"semverCompare": 150, "urlParse": 20, "urlJoin": 20, "addf": 5, "subf": 5, "mulf": 5, "divf": 20}
 
-// inner are functions of sprig that functions of this package call after they have counted what is about to happen.
+// inner are functions of sprig that functions of this package call after charging for them.
 const inner = "wrap wrapWith mustMerge mustMergeOverwrite derivePassword"
 
-// library holds the functions of sprig and of text/template that are used as they are.
+// library holds the functions of sprig and text/template that are used unchanged.
 var library = buildLibrary()
 
 func buildLibrary() map[string]entry {
@@ -91,11 +91,11 @@ func buildLibrary() map[string]entry {
 	return known
 }
 
-// builtin are the functions of text/template that need no wrapping: they look at lengths and at truth only, or are part
-// of the language.
+// builtin are the functions of text/template that need no wrapper: they only use lengths and truth, or are part of the
+// language.
 var builtin = []string{"and", "or", "not", "len"}
 
-// bound are the functions that are written anew. Each is made for one rendering.
+// bound are the reimplemented functions. Each is created for one rendering.
 var bound = map[string]func(*run) any{
 	"include":  func(r *run) any { return r.include },
 	"readFile": func(r *run) any { return r.files.Read },

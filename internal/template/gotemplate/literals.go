@@ -8,8 +8,8 @@ import (
 	"text/template/parse"
 )
 
-// markFailures replaces calls of fail whose message is made of text of the template by calls of a function that shows it.
-// The message may come through the pipeline.
+// markFailures replaces calls of fail with a message that consists only of template text by calls of a function that shows
+// it. The message may come through the pipeline.
 func (c *compiler) markFailures(pipe *parse.PipeNode) {
 	for i, cmd := range pipe.Cmds {
 		function, ok := cmd.Args[0].(*parse.IdentifierNode)
@@ -23,7 +23,7 @@ func (c *compiler) markFailures(pipe *parse.PipeNode) {
 	}
 }
 
-// literals reports whether nodes are made of nothing but what stands in the template.
+// literals reports whether nodes consist only of template text.
 func (c *compiler) literals(nodes []parse.Node) bool {
 	return !slices.ContainsFunc(nodes, func(node parse.Node) bool { return !c.literal(node) })
 }
@@ -40,8 +40,8 @@ func (c *compiler) literal(node parse.Node) bool {
 	return false
 }
 
-// calculates reports whether the result of a function depends on its arguments alone. Templates that are included see more
-// than that, files of the blueprint are not text of the template, and nobody knows about functions of the caller.
+// calculates reports whether the result of a function depends only on its arguments. Included templates see more than their
+// arguments, files of the blueprint are not template text, and nothing is known about functions of the caller.
 func (c *compiler) calculates(function string) bool {
 	switch function {
 	case "include", "readFile", "readDir":

@@ -20,7 +20,7 @@ func (r *run) until(count int) ([]int, error) {
 	return r.untilStep(0, count, step)
 }
 
-// untilStep returns the numbers from start to before stop.
+// untilStep returns the numbers from start up to, but excluding, stop.
 func (r *run) untilStep(start, stop, step int) ([]int, error) {
 	count := countSteps(int64(start), int64(stop), int64(step))
 	if err := r.buildRepeated(count, itemSize); err != nil {
@@ -33,7 +33,7 @@ func (r *run) untilStep(start, stop, step int) ([]int, error) {
 	return numbers, nil
 }
 
-// countSteps returns how many steps lead from start to before stop, or a number beyond every limit.
+// countSteps returns the number of steps from start up to, but excluding, stop, or a number beyond every limit.
 func countSteps(start, stop, step int64) int64 {
 	if step == 0 || start == stop || (stop > start) != (step > 0) {
 		return 0
@@ -45,7 +45,7 @@ func countSteps(start, stop, step int64) int64 {
 	return int64(min((distance-1)/width+1, 1<<62))
 }
 
-// sequence writes the numbers from the first to the last parameter; the one in the middle is the step.
+// sequence writes the numbers from the first to the last parameter; a middle parameter is the step.
 func (r *run) sequence(params ...int) (string, error) {
 	start, step, end := 1, 1, 0
 	switch len(params) {
@@ -77,13 +77,13 @@ func (r *run) sequence(params ...int) (string, error) {
 }
 
 const (
-	// maxVersion is the greatest length of a version.
+	// maxVersion is the maximum length of a version.
 	maxVersion = 256
-	// costOfVersion is what reading one takes in steps.
+	// costOfVersion is the cost of parsing one in steps.
 	costOfVersion = 20
 )
 
-// Version is a semantic version. Unlike the one of the library it is a value, which looks the same wherever it is kept.
+// Version is a semantic version. Unlike that of the library it is a value, which looks the same wherever it is stored.
 type Version struct {
 	parsed semver.Version
 }
@@ -108,16 +108,16 @@ func (v Version) Minor() uint64 { return v.parsed.Minor() }
 // Patch returns the third number.
 func (v Version) Patch() uint64 { return v.parsed.Patch() }
 
-// Prerelease returns what stands behind the hyphen.
+// Prerelease returns the part after the hyphen.
 func (v Version) Prerelease() string { return v.parsed.Prerelease() }
 
-// Metadata returns what stands behind the plus sign.
+// Metadata returns the part after the plus sign.
 func (v Version) Metadata() string { return v.parsed.Metadata() }
 
-// Original returns the text that the version was read from.
+// Original returns the text that the version was parsed from.
 func (v Version) Original() string { return v.parsed.Original() }
 
-// String returns the version in its normal form.
+// String returns the version in its canonical form.
 func (v Version) String() string { return v.parsed.String() }
 
 // Compare returns -1, 0 or 1.

@@ -12,10 +12,10 @@ import (
 	"espalier.dev/internal/template/keys"
 )
 
-// bcrypt hashes a password, with the cost that sprig has.
+// bcrypt hashes a password with sprig's cost.
 func (r *run) bcrypt(password string) (string, error) { return r.hashed("bcrypt", "", password) }
 
-// htpasswd writes a line of a file of passwords.
+// htpasswd writes a line of a password file.
 func (r *run) htpasswd(user, password string) (string, error) {
 	if strings.Contains(user, ":") {
 		return "", template.Problemf("there cannot be a colon in the name of the user")
@@ -49,17 +49,17 @@ func (r *run) encryptAES(password, text string) (string, error) {
 }
 
 const (
-	// costOfCipher is what it takes to prepare a key, in steps.
+	// costOfCipher is the cost of preparing a key in steps.
 	costOfCipher = 20
-	// costOfDerivation is what it takes to derive a password. It is meant to take long, and 32 MiB, which are free again when it
-	// ends; so few fit into one rendering that the steps are limit enough.
+	// costOfDerivation is the cost of deriving a password. By design, it takes long and uses 32 MiB, which are freed
+	// afterwards; so few derivations fit into one rendering that the steps are limit enough.
 	costOfDerivation = 300_000
 )
 
-// kindsOfPassword are what a password can look like that is derived.
+// kindsOfPassword are the kinds of derived passwords.
 var kindsOfPassword = []string{"basic", "long", "maximum", "medium", "pin", "short"}
 
-// derivePassword computes a password for a site out of a single one. It follows from the arguments alone.
+// derivePassword derives a password for a site from a master password. It depends only on its arguments.
 //
 //lint:allow parameters the template calls it with these
 func (r *run) derivePassword(counter any, kind, password, user, site string) (string, error) {
@@ -68,10 +68,10 @@ func (r *run) derivePassword(counter any, kind, password, user, site string) (st
 		return "", err
 	}
 	if n < 0 || n > math.MaxUint32 {
-		return "", template.Problemf("the counter has to be from 0 to %d", math.MaxUint32)
+		return "", template.Problemf("the counter must be from 0 to %d", math.MaxUint32)
 	}
 	if !slices.Contains(kindsOfPassword, kind) {
-		return "", template.Problemf("the kind of password has to be one of %s", strings.Join(kindsOfPassword, ", "))
+		return "", template.Problemf("the kind of password must be one of %s", strings.Join(kindsOfPassword, ", "))
 	}
 	size := int64(len(password) + len(user) + len(site))
 	if err := r.meter.Build(size); err != nil {

@@ -46,7 +46,7 @@ func (r *run) regexSplit(pattern, text string, limit int) ([]string, error) {
 	return expression.Split(text, limit), nil
 }
 
-// regexReplaceAll replaces what matches by a text in which $1 or ${name} stand for groups of the match.
+// regexReplaceAll replaces matches by a text in which $1 or ${name} refer to groups of the match.
 func (r *run) regexReplaceAll(pattern, text, replacement string) (string, error) {
 	return r.replaceMatches(pattern, text, replacement, func(e *regexp.Regexp, result []byte, match []int) []byte {
 		return e.ExpandString(result, replacement, text, match)
@@ -59,7 +59,7 @@ func (r *run) regexReplaceAllLiteral(pattern, text, replacement string) (string,
 	})
 }
 
-// chargeMatches charges for the greatest number of matches that a text can have. Each takes two numbers for every group.
+// chargeMatches charges for the maximum number of matches in a text. Each takes two numbers per group.
 func (r *run) chargeMatches(expression *regexp.Regexp, text string) error {
 	return r.buildRepeated(int64(len(text))+1, int64(16*(expression.NumSubexp()+1)))
 }

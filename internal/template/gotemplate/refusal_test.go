@@ -5,14 +5,14 @@ package gotemplate
 
 import "testing"
 
-const withheld = "function fail: the template refuses its input; the message may contain values and is withheld, see the expression"
+const withheld = "function fail: the template rejects its input; the message may contain values and is withheld, see the expression"
 
-// The author of a template gets to see the own message, as long as no value can be in it.
+// The author's own message is shown, as long as it cannot contain a value.
 func TestMessagesOfTheAuthor(t *testing.T) {
 	for text, want := range map[string]string{
 		`{{ fail "the size is wrong" }}`:                                         "function fail: the size is wrong",
 		`{{ "the size is wrong" | fail }}`:                                       "function fail: the size is wrong",
-		`{{ fail (printf "%s has to be less than %d" "size" 6) }}`:               "function fail: size has to be less than 6",
+		`{{ fail (printf "%s must be less than %d" "size" 6) }}`:                 "function fail: size must be less than 6",
 		`{{ list "a" "b" | join " or " | upper | fail }}`:                        "function fail: A OR B",
 		`{{ if gt .imports.count 2 }}{{ fail "too many" }}{{ end }}`:             "function fail: too many",
 		`{{ range .imports.list }}{{ fail "no lists" }}{{ end }}`:                "function fail: no lists",

@@ -11,7 +11,7 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// The reasons for which functions are refused, and what to do instead. They complete the sentence "not available in
+// The reasons for which functions are rejected, and what to do instead. They complete the sentence "not available in
 // blueprints because".
 const (
 	becauseEnvironment = "a blueprint must not depend on the environment of the process that renders it; import the value instead"
@@ -20,7 +20,7 @@ const (
 	becauseNoState     = "its result is a different one every time and nothing is kept here: only deploy, subinstallation and export executions have a state; import the value instead"
 )
 
-// refused maps the functions that other engines of this kind have to the reason why this one does not.
+// refused maps functions of similar engines to the reason why this engine lacks them.
 var refused = refusals(map[string]string{
 	becauseEnvironment: "env expandenv",
 	becauseNetwork:     "getHostByName",
@@ -38,7 +38,7 @@ func refusals(reasons map[string]string) map[string]string {
 	return byName
 }
 
-// refusalOf says why a function cannot be called, or nothing if it can: at all, or because there is no state.
+// refusalOf returns why a function cannot be called, either at all or because there is no state; empty if it can.
 func refusalOf(name string, state bool) string {
 	reason := refused[name]
 	if reason == "" && generators[name] != nil && !state {
@@ -50,7 +50,7 @@ func refusalOf(name string, state bool) string {
 	return fmt.Sprintf("function %s is not available in blueprints because %s", name, reason)
 }
 
-// Refusals says of each function that occurs in the template, and is none of the given ones, why a call of it would fail:
+// Refusals explains, for each function that occurs in the template and is none of the given ones, why a call would fail:
 // always, or because there is no state.
 func (t *Template) Refusals(state bool, added []string) []string {
 	var all []string
@@ -67,8 +67,8 @@ func refuse(refusal string) any {
 	return func(...any) (any, error) { return nil, template.Problemf("%s", refusal) }
 }
 
-// fail ends the rendering with a message that may have been put together from values.
+// fail ends the rendering. Its message may contain values, so it is not shown.
 func (r *run) fail(string) (string, error) { return "", template.Refusal("", false) }
 
-// failLiterally ends the rendering with a message that is made of text of the template.
+// failLiterally ends the rendering with a message that consists only of template text.
 func failLiterally(message string) (string, error) { return "", template.Refusal(message, true) }

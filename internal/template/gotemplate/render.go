@@ -14,27 +14,27 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// noValue is what text/template writes for a value that is not there.
+// noValue is what text/template writes for a missing value.
 const noValue = "<no value>"
 
-// Input is what a template is rendered with.
+// Input is the input of a rendering.
 type Input struct {
-	// Bindings are the values that the template sees below the dot. They are not changed.
+	// Bindings are the values that the template sees below the dot. They are not modified.
 	Bindings map[string]any
-	// Functions are added to those of the engine, and may replace them. They take and return plain values. An error that
-	// is a template.Problem is shown to the user, the text of any other error is not.
+	// Functions are added to those of the engine, and may replace them. They take and return plain values. An error that is
+	// a template.Problem is shown to the user; the text of any other error is not.
 	Functions map[string]any
-	// Files are the files of the blueprint; nil means that there are none.
+	// Files are the files of the blueprint; nil means none.
 	Files fs.FS
-	// Entropy is what values for the state are generated from, nil if there is no state.
+	// Entropy is the entropy for generated values; nil if there is no state.
 	Entropy *template.Entropy
-	// Generated is called with every text that a function generates, and the name of the function.
+	// Generated is called with every generated text, and the name of the function.
 	Generated func(function, text string)
-	// AllowNoValue writes "<no value>" for values that are missing instead of failing.
+	// AllowNoValue writes "<no value>" for missing values instead of failing.
 	AllowNoValue bool
-	// Known are further names that the bindings and maps in them may have, by the name of the map; an empty name is that of
-	// the bindings. In a map that is listed here, looking up a name that it neither has nor may have is an error, instead
-	// of yielding nothing. Functions such as index, get and hasKey look up what they like.
+	// Known are additional names that the bindings, or maps in them, may contain, keyed by the name of the map; the empty
+	// key is for the bindings. In a listed map, looking up a name that is neither present nor known is an error instead of
+	// yielding nothing. Functions such as index, get and hasKey are not restricted.
 	Known map[string][]string
 }
 
@@ -46,7 +46,7 @@ type run struct {
 	files    template.Files
 	compiled *gotemplate.Template
 	closed   map[uintptr]closedMap
-	// missing is the place of the first value that was not there.
+	// missing is the place of the first missing value.
 	missing *parse.Pos
 }
 
@@ -96,7 +96,7 @@ func (r *run) execute(bindings map[string]any) (output string, err error) {
 			return "", err
 		}
 	}
-	// text/template turns the panics of functions into errors. What it does not catch is a defect of its own.
+	// text/template turns the panics of functions into errors. Any other panic is a bug in text/template.
 	defer func() {
 		if recover() != nil {
 			output, err = "", template.Problemf("the template engine failed")
@@ -109,7 +109,7 @@ func (r *run) execute(bindings map[string]any) (output string, err error) {
 	return w.text.String(), r.checkValues(w.text.Bytes())
 }
 
-// checkValues fails if a value was missing, also if only the text of the output says so.
+// checkValues fails if a value was missing, even if only the text of the output shows it.
 func (r *run) checkValues(output []byte) error {
 	if r.input.AllowNoValue || r.missing == nil && !bytes.Contains(output, []byte(noValue)) {
 		return nil
@@ -119,7 +119,7 @@ func (r *run) checkValues(output []byte) error {
 
 var errNoValue = template.Problemf("there is no value here: the output would contain %q", noValue)
 
-// limitedWriter keeps the output and fails as soon as it is too long.
+// limitedWriter buffers the output and fails as soon as it is too long.
 type limitedWriter struct {
 	meter *template.Meter
 	text  bytes.Buffer
@@ -148,7 +148,7 @@ func (r *run) write(place int, value any) (string, error) {
 	return format(value), nil
 }
 
-// noteMissing fails at the first value that is not there, so that the error can say which one it is.
+// noteMissing fails at the first missing value, so that the error can name it.
 func (r *run) noteMissing(place int) error {
 	if r.input.AllowNoValue {
 		return nil
@@ -158,7 +158,7 @@ func (r *run) noteMissing(place int) error {
 	return errNoValue
 }
 
-// include renders one of the templates that the text defines into a string.
+// include renders one of the templates that the text defines to a string.
 func (r *run) include(name string, data any) (string, error) {
 	if r.compiled.Lookup(name) == nil {
 		return "", template.Problemf("there is no template with this name; the template defines %s", strings.Join(r.defined(), ", "))

@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// secretBindings has the canary in every binding that executions have: as a string, in strings, and as a key's value.
+// secretBindings has the canary in every binding of executions: as a string, inside strings, and as the value of a key.
 func secretBindings() map[string]any {
 	all := map[string]any{}
 	for _, name := range []string{
@@ -31,7 +31,7 @@ func secretBindings() map[string]any {
 	return all
 }
 
-// secretCases are templates that fail on a secret, one or more for every kind of error. B stands for the binding.
+// secretCases are templates that fail on a secret, one or more per kind of error. B is replaced with the binding.
 var secretCases = []string{
 	`{{ .B.s.x }}`, `{{ .B.s.x.y }}`, `{{ .B.missing }}`, `{{ .B.missing.x }}`, `{{ .B.list.x }}`, `{{ .B.i.x }}`,
 	`{{ range .B.s }}{{ end }}`, `{{ range $a, $b := .B.s }}{{ end }}`, `{{ template .B.s }}`, `{{ template "x" .B.s }}`,
@@ -85,7 +85,7 @@ func TestNoSecretGetsIntoAnError(t *testing.T) {
 	}
 }
 
-// An error has to be useful although it tells no values.
+// An error must be useful even though it shows no values.
 func TestErrorsAreUseful(t *testing.T) {
 	for _, text := range secretCases {
 		text = strings.ReplaceAll(text, ".B", ".imports")

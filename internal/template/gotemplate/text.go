@@ -36,7 +36,7 @@ func (r *run) println(args ...any) (string, error) {
 	return fmt.Sprintln(texts(args)...), nil
 }
 
-// texts replaces the numbers among arguments by ones that write themselves as JSON does.
+// texts replaces numbers among arguments with numbers that are formatted as in JSON.
 func texts(args []any) []any {
 	for i, arg := range args {
 		if number, ok := arg.(float64); ok {
@@ -60,7 +60,7 @@ func (r *run) repeat(count int, text string) (string, error) {
 	return strings.Repeat(text, count), nil
 }
 
-// buildRepeated charges for so many pieces of a size, whose product may be too large for a number.
+// buildRepeated charges for count pieces of a size, whose product may overflow.
 func (r *run) buildRepeated(count, size int64) error {
 	limit := r.meter.Limits().Memory
 	if count > 0 && size > limit/count {
@@ -100,7 +100,7 @@ func (r *run) replace(old, replacement, text string) (string, error) {
 	return strings.ReplaceAll(text, old, replacement), nil
 }
 
-// join writes the items of a list with a separator between them. Items that are null are left out.
+// join joins the items of a list with a separator. Null items are left out.
 func (r *run) join(separator string, list any) (string, error) {
 	if err := r.walk(list); err != nil {
 		return "", err
@@ -129,10 +129,10 @@ func stringsOf(list any) []string {
 	return items
 }
 
-// partSize is what one part of a divided string takes, wherever it is kept.
+// partSize is the assumed size of one part of a split string.
 const partSize = 64
 
-// parts divides a string after charging for the parts.
+// parts splits a string after charging for the parts.
 func (r *run) parts(separator, text string, limit int) ([]string, error) {
 	count := int64(strings.Count(text, separator)) + 1
 	if limit >= 0 {
@@ -148,7 +148,7 @@ func (r *run) splitList(separator, text string) ([]string, error) {
 	return r.parts(separator, text, -1)
 }
 
-// split returns the parts by the names _0, _1 and so on.
+// split returns the parts under the names _0, _1 and so on.
 func (r *run) split(separator, text string) (map[string]string, error) {
 	return r.splitn(separator, -1, text)
 }
@@ -179,7 +179,7 @@ func (r *run) wrapWith(width int, separator, text string) (string, error) {
 	return library["wrapWith"].value.Interface().(func(int, string, string) string)(width, separator, text), nil
 }
 
-// chargeLines charges for a text that is about to be broken into lines, at spaces and where lines are too long.
+// chargeLines charges for breaking a text into lines, at spaces and in long words.
 func (r *run) chargeLines(width int, separator, text string) error {
 	lines := int64(strings.Count(text, " ")+len(text)/max(1, width)) + 1
 	if err := r.buildRepeated(lines, int64(len(separator)+1)); err != nil {

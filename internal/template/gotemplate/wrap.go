@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// maxDecimals is how many numbers a function that calculates with decimal fractions takes at once.
+// maxDecimals is the maximum number of arguments of a function on decimal fractions.
 const maxDecimals = 100
 
 var (
@@ -20,7 +20,7 @@ var (
 	errorType = reflect.TypeFor[error]()
 )
 
-// functions returns the functions that the template uses, made for this rendering.
+// functions returns the functions that the template uses, created for this rendering.
 func (r *run) functions() (gotemplate.FuncMap, error) {
 	functions := gotemplate.FuncMap{
 		stepFunction:  func(n int64) (string, error) { return "", r.meter.Step(n) },
@@ -79,8 +79,9 @@ func callable(value reflect.Value) bool {
 	return typ.NumOut() == 1 || typ.NumOut() == 2 && typ.Out(1) == errorType
 }
 
-// metered returns a function with the parameters of another one that counts the arguments, calls it and counts the
-// result. What functions of the caller return is made plain, because it may share memory with something outside.
+// metered returns a function with the same parameters as another one that counts the arguments, calls the other one and
+// counts the result. Results of the caller's functions are converted to plain values, because they may share memory with
+// something outside.
 func (r *run) metered(e entry, foreign bool) any {
 	return reflect.MakeFunc(e.signature, func(args []reflect.Value) []reflect.Value {
 		result, err := r.call(e, args)
@@ -101,7 +102,7 @@ func outcome(result any, err error) []reflect.Value {
 	return []reflect.Value{reflect.ValueOf(&result).Elem(), reflect.Zero(errorType)}
 }
 
-// call calls a function after charging for its arguments. A panic means that it does not know what to do with them.
+// call calls a function after charging for its arguments. A panic means that the function cannot handle them.
 func (r *run) call(e entry, args []reflect.Value) (result any, err error) {
 	if err := r.charge(e, args); err != nil {
 		return nil, err
@@ -127,7 +128,7 @@ func (r *run) call(e entry, args []reflect.Value) (result any, err error) {
 	return results[0].Interface(), nil
 }
 
-// spread returns the arguments of a call, each element of the last parameter of a variadic function for itself.
+// spread returns the arguments of a call, with the last parameter of a variadic function expanded.
 func (e entry) spread(args []reflect.Value) []reflect.Value {
 	if !e.value.Type().IsVariadic() {
 		return args
@@ -157,7 +158,7 @@ func (r *run) charge(e entry, args []reflect.Value) error {
 	return nil
 }
 
-// handledPerStep is how many bytes a function handles one by one in the time of a step.
+// handledPerStep is the number of bytes per step that a function processes one by one.
 const handledPerStep = 16
 
 func (r *run) chargeArgument(class class, arg reflect.Value) error {
@@ -183,7 +184,7 @@ func (r *run) chargeArgument(class class, arg reflect.Value) error {
 	return r.walk(value)
 }
 
-// walk charges for a function that handles everything inside a value.
+// walk charges for a function that processes everything inside a value.
 func (r *run) walk(value any) error {
 	_, before := r.meter.Used()
 	if err := r.meter.Measure(value); err != nil {
@@ -193,7 +194,7 @@ func (r *run) walk(value any) error {
 	return r.meter.Step((after - before) / handledPerStep)
 }
 
-// unacceptable names the types of arguments that a function could not work with. Its own error may quote them.
+// unacceptable names the types of the arguments that a function could not handle. The function's own error may quote them.
 func unacceptable(args []reflect.Value) error {
 	types := make([]string, len(args))
 	for i, arg := range args {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Certificate is what a certificate says, and who signs it.
+// Certificate is the content of a certificate, and its signer.
 type Certificate struct {
 	Subject  pkix.Name
 	Hosts    []string
@@ -24,7 +24,7 @@ type Certificate struct {
 	Usage    x509.KeyUsage
 	Extended []x509.ExtKeyUsage
 	Public   crypto.PublicKey
-	// Issuer is the certificate of the signer, nil if the certificate signs itself.
+	// Issuer is the certificate of the signer; nil if the certificate is self-signed.
 	Issuer *x509.Certificate
 	Signer crypto.Signer
 }
@@ -32,13 +32,13 @@ type Certificate struct {
 // serialSize is the length of a serial number in bytes.
 const serialSize = 16
 
-// Sign writes the certificate. Its serial number is read, its signature needs nothing.
+// Sign returns the certificate. Its serial number is read from entropy; its signature needs no entropy.
 func (c Certificate) Sign(entropy io.Reader) (string, error) {
 	serial := make([]byte, serialSize)
 	if _, err := io.ReadFull(entropy, serial); err != nil {
 		return "", err
 	}
-	// A serial number is positive and takes no more bytes than the standard allows.
+	// A serial number is positive and no longer than the standard allows.
 	serial[0] = serial[0]&0x7f | 0x40
 	content := &x509.Certificate{
 		SerialNumber: new(big.Int).SetBytes(serial), Subject: c.Subject, NotBefore: c.From, NotAfter: c.Until,

@@ -17,13 +17,14 @@ import (
 	"io"
 )
 
-// ErrDecrypt says that a text cannot be decrypted, and neither why nor what it is.
+// ErrDecrypt is the error of a text that cannot be decrypted. It contains neither the reason nor the text.
 var ErrDecrypt = errors.New("the text cannot be decrypted with this key")
 
-// spiffSecret is what spiff signs with before it encrypts. It is no secret: it only reports whether a key was the right one.
+// spiffSecret is the key with which spiff signs before it encrypts. It is not secret: the signature only shows whether the
+// right key was used.
 const spiffSecret = "spiff is a cool tool"
 
-// EncryptSpiff encrypts a text as spiff does by the method 3DES: with a signature behind it, in hexadecimal digits.
+// EncryptSpiff encrypts a text like spiff's method 3DES: with a signature appended, in hexadecimal digits.
 func EncryptSpiff(entropy io.Reader, key, text string) (string, error) {
 	block, err := spiffCipher(key)
 	if err != nil {
@@ -57,8 +58,8 @@ func DecryptSpiff(key, text string) (string, error) {
 	return string(content[:length]), nil
 }
 
-// spiffCipher makes the cipher of a key. Spiff takes the first 16 bytes of the key and of the sum of nothing behind it; what is
-// encrypted elsewhere can be read only if that stays so.
+// spiffCipher returns the cipher of a key. Like spiff, it uses the first 16 bytes of the key followed by the MD5 sum of
+// nothing: otherwise, texts encrypted elsewhere could not be decrypted.
 func spiffCipher(key string) (cipher.Block, error) {
 	nothing := md5.Sum(nil)
 	long := append([]byte(key), nothing[:]...)
@@ -75,7 +76,7 @@ func spiffSignature(text []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// EncryptAES encrypts a text as sprig does: in blocks that are chained, with the start before them, in base64. An empty text
+// EncryptAES encrypts a text like sprig: in CBC mode, with the initialisation vector prepended, in base64. An empty text
 // stays empty.
 func EncryptAES(entropy io.Reader, password, text string) (string, error) {
 	if text == "" {
@@ -92,7 +93,7 @@ func EncryptAES(entropy io.Reader, password, text string) (string, error) {
 	return base64.StdEncoding.EncodeToString(encrypted), err
 }
 
-// encrypted returns a start that is read, and behind it the blocks that follow from it and from the content.
+// encrypted returns an initialisation vector from entropy, followed by the encrypted blocks.
 func encrypted(entropy io.Reader, block cipher.Block, content []byte) ([]byte, error) {
 	size := block.BlockSize()
 	all := make([]byte, size+len(content))

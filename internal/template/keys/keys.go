@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package keys makes keys, certificates, hashes of passwords and encrypted texts for templates. Everything it makes
-// follows from the bytes that it is given to read: the functions of the standard library take theirs from the machine, so
-// that rendering twice would not give the same.
+// Package keys creates keys, certificates, password hashes and encrypted texts for templates. Everything follows from the
+// entropy passed in: the functions of the standard library take theirs from the machine, so that rendering twice would give
+// different results.
 package keys
 
 import (
@@ -20,7 +20,7 @@ import (
 	"math/big"
 )
 
-// The sizes that an RSA key can have. Larger ones take too long to find.
+// The sizes of RSA keys. Larger ones take too long to find.
 const (
 	SmallestRSA = 1024
 	LargestRSA  = 4096
@@ -28,26 +28,26 @@ const (
 
 const (
 	publicExponent = 65537
-	// certainty is how many rounds of the test of Miller and Rabin a prime has to pass, beside another test.
+	// certainty is the number of Miller-Rabin rounds that a prime must pass, in addition to another test.
 	certainty = 20
 )
 
-// Errors that tell nothing of what was given.
+// Errors that contain nothing of the input.
 var (
 	ErrSize        = errors.New("an RSA key has from 1024 to 4096 bits, and their number is even")
-	ErrCurve       = errors.New("the curve has to be P224, P256, P384 or P521")
+	ErrCurve       = errors.New("the curve must be P224, P256, P384 or P521")
 	ErrPrivateKey  = errors.New("the text is not a private key in PEM format")
 	ErrPublicKey   = errors.New("the text is not a public key in PEM format")
 	ErrCertificate = errors.New("the text is not a certificate in PEM format")
 )
 
-// CostOfRSA is what it takes to make an RSA key, in the steps of templates.
+// CostOfRSA returns the cost of creating an RSA key, in the steps of templates.
 func CostOfRSA(bits int) int64 {
 	const bitsPerStep = 32
 	return int64(bits) * int64(bits) / bitsPerStep
 }
 
-// RSA makes an RSA key.
+// RSA creates an RSA key.
 func RSA(entropy io.Reader, bits int) (*rsa.PrivateKey, error) {
 	if bits < SmallestRSA || bits > LargestRSA || bits%2 != 0 {
 		return nil, ErrSize
@@ -67,7 +67,7 @@ func RSA(entropy io.Reader, bits int) (*rsa.PrivateKey, error) {
 	}
 }
 
-// rsaOf returns the key that two primes make, or nil if they do not make one.
+// rsaOf returns the key of two primes, or nil if they are not suitable.
 func rsaOf(p, q *big.Int) *rsa.PrivateKey {
 	one, e := big.NewInt(1), big.NewInt(publicExponent)
 	order := new(big.Int).Mul(new(big.Int).Sub(p, one), new(big.Int).Sub(q, one))
@@ -83,7 +83,7 @@ func rsaOf(p, q *big.Int) *rsa.PrivateKey {
 	return key
 }
 
-// prime finds a prime whose two highest bits are set, so that the product of two has twice its length.
+// prime finds a prime whose two highest bits are set, so that the product of two has exactly twice its length.
 func prime(entropy io.Reader, bits int) (*big.Int, error) {
 	content := make([]byte, (bits+7)/8)
 	if _, err := io.ReadFull(entropy, content); err != nil {
@@ -102,7 +102,7 @@ func prime(entropy io.Reader, bits int) (*big.Int, error) {
 
 var curves = map[string]elliptic.Curve{"P224": elliptic.P224(), "P256": elliptic.P256(), "P384": elliptic.P384(), "P521": elliptic.P521()}
 
-// ECDSA makes a key on a curve.
+// ECDSA creates a key on a curve.
 func ECDSA(entropy io.Reader, curve string) (*ecdsa.PrivateKey, error) {
 	c := curves[curve]
 	if c == nil {
@@ -121,7 +121,7 @@ func ECDSA(entropy io.Reader, curve string) (*ecdsa.PrivateKey, error) {
 	}
 }
 
-// Ed25519 makes a key for Ed25519.
+// Ed25519 creates a key for Ed25519.
 func Ed25519(entropy io.Reader) (ed25519.PrivateKey, error) {
 	seed := make([]byte, ed25519.SeedSize)
 	if _, err := io.ReadFull(entropy, seed); err != nil {
@@ -130,7 +130,7 @@ func Ed25519(entropy io.Reader) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// WireGuard makes a private key of WireGuard.
+// WireGuard creates a private key for WireGuard.
 func WireGuard(entropy io.Reader) ([]byte, error) {
 	key := make([]byte, 32)
 	if _, err := io.ReadFull(entropy, key); err != nil {
@@ -141,7 +141,7 @@ func WireGuard(entropy io.Reader) ([]byte, error) {
 	return key, nil
 }
 
-// WireGuardPublic returns the public key to a private key of WireGuard.
+// WireGuardPublic returns the public key of a private key for WireGuard.
 func WireGuardPublic(private []byte) ([]byte, error) {
 	key, err := ecdh.X25519().NewPrivateKey(private)
 	if err != nil {
@@ -150,7 +150,7 @@ func WireGuardPublic(private []byte) ([]byte, error) {
 	return key.PublicKey().Bytes(), nil
 }
 
-// PEM writes a private key: in the older forms, which have the name of the algorithm in their heads.
+// PEM encodes a private key in the older formats, whose headers name the algorithm.
 func PEM(key crypto.PrivateKey) (string, error) {
 	var kind string
 	var content []byte
@@ -175,7 +175,7 @@ func block(kind string, content []byte) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content}))
 }
 
-// PublicPEM writes a public key. An RSA key has a form of its own, unless the common one is asked for.
+// PublicPEM encodes a public key. RSA keys use their own format, unless the common one is requested.
 func PublicPEM(key crypto.PublicKey, common bool) (string, error) {
 	if k, ok := key.(*rsa.PublicKey); ok && !common {
 		return block("RSA PUBLIC KEY", x509.MarshalPKCS1PublicKey(k)), nil
@@ -190,7 +190,7 @@ func PublicPEM(key crypto.PublicKey, common bool) (string, error) {
 	return block("PUBLIC KEY", content), nil
 }
 
-// ParsePrivate reads a private key.
+// ParsePrivate parses a private key.
 func ParsePrivate(text string) (crypto.Signer, error) {
 	found, _ := pem.Decode([]byte(text))
 	if found == nil {
@@ -209,7 +209,7 @@ func ParsePrivate(text string) (crypto.Signer, error) {
 	return nil, ErrPrivateKey
 }
 
-// ParsePublic reads a public key.
+// ParsePublic parses a public key.
 func ParsePublic(text string) (crypto.PublicKey, error) {
 	found, _ := pem.Decode([]byte(text))
 	if found == nil {
@@ -224,7 +224,7 @@ func ParsePublic(text string) (crypto.PublicKey, error) {
 	return nil, ErrPublicKey
 }
 
-// ParseCertificate reads a certificate.
+// ParseCertificate parses a certificate.
 func ParseCertificate(text string) (*x509.Certificate, error) {
 	found, _ := pem.Decode([]byte(text))
 	if found == nil || found.Type != "CERTIFICATE" {

@@ -20,7 +20,7 @@ var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func entropy(seed string) *template.Entropy { return template.NewEntropy([]byte(seed), start) }
 
-// makers make a key of every kind.
+// makers create a key of every kind.
 var makers = map[string]func(*template.Entropy) (crypto.Signer, error){
 	"RSA 1024": func(e *template.Entropy) (crypto.Signer, error) { return keys.RSA(e, 1024) },
 	"RSA 2048": func(e *template.Entropy) (crypto.Signer, error) { return keys.RSA(e, 2048) },
@@ -31,7 +31,7 @@ var makers = map[string]func(*template.Entropy) (crypto.Signer, error){
 	"Ed25519":  func(e *template.Entropy) (crypto.Signer, error) { return keys.Ed25519(e) },
 }
 
-// Every key follows from the seed, can be written and read, and signs itself and others.
+// Every key follows from the seed, survives encoding and parsing, and signs itself and others.
 func TestKeysFollowFromTheSeed(t *testing.T) {
 	for name, make := range makers {
 		var written []string

@@ -17,28 +17,28 @@ import (
 	"golang.org/x/crypto/blowfish"
 )
 
-// The costs that bcrypt can have here. Every one more doubles the work; the largest takes about a second.
+// The costs of bcrypt supported here. Each increment doubles the work; the largest takes about a second.
 const (
 	DefaultBcrypt = bcrypt.DefaultCost
 	LargestBcrypt = 14
-	// longestPassword is what bcrypt looks at of a password.
+	// longestPassword is the number of bytes of a password that bcrypt uses.
 	longestPassword = 72
 )
 
-// Errors that tell nothing of what was given.
+// Errors that contain nothing of the input.
 var (
-	ErrCost     = fmt.Errorf("the cost of bcrypt has to be at most %d, because every one more doubles the work", LargestBcrypt)
+	ErrCost     = fmt.Errorf("the cost of bcrypt must be at most %d, because every one more doubles the work", LargestBcrypt)
 	ErrPassword = fmt.Errorf("bcrypt takes passwords of at most %d bytes", longestPassword)
 	ErrMD5Crypt = errors.New("the text is not a hash of md5crypt: it has three dollar signs")
 )
 
-// CostOfBcrypt is what it takes to hash a password, in the steps of templates.
+// CostOfBcrypt returns the cost of hashing a password, in the steps of templates.
 func CostOfBcrypt(cost int) int64 { return 64 << cost }
 
-// bcryptText is the encoding of bcrypt, which has an alphabet of its own.
+// bcryptText is the encoding of bcrypt, which has its own alphabet.
 var bcryptText = base64.NewEncoding("./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789").WithPadding(base64.NoPadding)
 
-// BcryptCost returns the cost of a new hash: one that is too small for bcrypt stands for the usual one.
+// BcryptCost returns the cost of a new hash. Values too small for bcrypt mean the default.
 func BcryptCost(wanted int64) (int, error) {
 	switch {
 	case wanted > LargestBcrypt:
@@ -49,7 +49,7 @@ func BcryptCost(wanted int64) (int, error) {
 	return int(wanted), nil
 }
 
-// Bcrypt hashes a password with a salt that is read. The library takes its salt from the machine.
+// Bcrypt hashes a password with a salt read from entropy. The library would take its salt from the machine.
 func Bcrypt(entropy io.Reader, password string, cost int) (string, error) {
 	switch {
 	case cost < bcrypt.MinCost || cost > LargestBcrypt:
@@ -80,32 +80,32 @@ func Bcrypt(entropy io.Reader, password string, cost int) (string, error) {
 	return fmt.Sprintf("$2a$%02d$%s%s", cost, bcryptText.EncodeToString(salt), bcryptText.EncodeToString(hash[:len(hash)-1])), nil
 }
 
-// CostInBcrypt returns the cost that a hash was made with. A text that is no hash has none.
+// CostInBcrypt returns the cost of a hash; ok is false if the text is not a hash.
 func CostInBcrypt(hash string) (cost int, ok bool) {
 	cost, err := bcrypt.Cost([]byte(hash))
 	return cost, err == nil
 }
 
-// IsBcrypt reports whether a hash is that of a password. It takes as long as making the hash.
+// IsBcrypt reports whether a hash matches a password. It takes as long as creating the hash.
 func IsBcrypt(hash, password string) bool {
 	return bcrypt.CompareHashAndPassword([]byte(hash), []byte(password)) == nil
 }
 
-// The alphabet of md5crypt, and how often it hashes.
+// The alphabet of md5crypt, and its number of rounds.
 const (
 	md5cryptLetters = "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	md5cryptRounds  = 1000
-	// md5cryptKind is the kind of hash that is made: the one of Apache.
+	// md5cryptKind is the kind of hash that is created: Apache's.
 	md5cryptKind = "apr1"
 )
 
-// CostOfMD5Crypt is how many bytes it takes to be hashed, at most.
+// CostOfMD5Crypt returns the maximum number of bytes to hash.
 func CostOfMD5Crypt(password, salt string) int64 {
 	const block = 64
 	return md5cryptRounds * int64(2*len(password)+len(salt)+block)
 }
 
-// MD5Crypt hashes a password with a salt that is read.
+// MD5Crypt hashes a password with a salt read from entropy.
 func MD5Crypt(entropy io.Reader, password string) (string, error) {
 	salt := make([]byte, 8)
 	if _, err := io.ReadFull(entropy, salt); err != nil {
@@ -117,7 +117,7 @@ func MD5Crypt(entropy io.Reader, password string) (string, error) {
 	return md5crypt(password, string(salt), md5cryptKind), nil
 }
 
-// SaltInMD5Crypt returns the salt that a hash was made with.
+// SaltInMD5Crypt returns the salt of a hash.
 func SaltInMD5Crypt(hash string) (string, error) {
 	parts := strings.Split(hash, "$")
 	if len(parts) != 4 {
@@ -126,7 +126,7 @@ func SaltInMD5Crypt(hash string) (string, error) {
 	return parts[2], nil
 }
 
-// IsMD5Crypt reports whether a hash is that of a password.
+// IsMD5Crypt reports whether a hash matches a password.
 func IsMD5Crypt(hash, password string) (bool, error) {
 	salt, err := SaltInMD5Crypt(hash)
 	if err != nil {
@@ -135,7 +135,7 @@ func IsMD5Crypt(hash, password string) (bool, error) {
 	return md5crypt(password, salt, strings.Split(hash, "$")[1]) == hash, nil
 }
 
-// md5crypt is the method of Poul-Henning Kamp: kind 1 is that of FreeBSD, apr1 that of Apache.
+// md5crypt is Poul-Henning Kamp's method: kind 1 is FreeBSD's, apr1 is Apache's.
 func md5crypt(password, salt, kind string) string {
 	sum := md5begin(password, salt, kind)
 	for round := range md5cryptRounds {
@@ -157,7 +157,7 @@ func md5crypt(password, salt, kind string) string {
 	return "$" + kind + "$" + salt + "$" + md5cryptText(sum)
 }
 
-// md5begin makes the first sum, in which the length of the password counts bit by bit.
+// md5begin returns the first sum, which depends on each bit of the password's length.
 func md5begin(password, salt, kind string) []byte {
 	start := bytes.NewBufferString(password + "$" + kind + "$" + salt)
 	other := md5sum([]byte(password + salt + password))
@@ -179,7 +179,7 @@ func md5sum(content []byte) []byte {
 	return sum[:]
 }
 
-// md5cryptText writes a sum: three bytes at a time in an order of their own, as four letters, the lowest bits first.
+// md5cryptText encodes a sum: three bytes at a time, in md5crypt's own order, as four letters, the lowest bits first.
 func md5cryptText(sum []byte) string {
 	var text strings.Builder
 	write := func(bits uint, letters int) {

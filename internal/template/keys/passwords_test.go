@@ -15,7 +15,7 @@ import (
 	"espalier.dev/internal/template/keys"
 )
 
-// The library that everybody uses agrees with the hashes, and they follow from the seed.
+// The package golang.org/x/crypto/bcrypt agrees with the hashes, and they follow from the seed.
 func TestBcrypt(t *testing.T) {
 	for _, password := range []string{"", "secret", "pässwörd", strings.Repeat("x", 72)} {
 		hash, err := keys.Bcrypt(entropy("x"), password, 4)
@@ -52,7 +52,7 @@ func TestBcrypt(t *testing.T) {
 	}
 }
 
-// Known hashes, made by the program openssl.
+// Known hashes, created with openssl.
 func TestMD5Crypt(t *testing.T) {
 	for hash, password := range map[string]string{
 		"$1$saltsalt$qjXMvbEw8oaL.CzflDtaK/":    "password",

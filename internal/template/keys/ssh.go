@@ -14,12 +14,12 @@ import (
 	"math/big"
 )
 
-// ErrSSH says that a key is of a kind that SSH does not know.
+// ErrSSH is the error of a key whose kind SSH does not support.
 var ErrSSH = errors.New("SSH has keys for RSA, Ed25519 and the curves P256, P384 and P521 only")
 
 var sshCurves = map[string]string{"P-256": "nistp256", "P-384": "nistp384", "P-521": "nistp521"}
 
-// PublicSSH writes a public key as a line of the file authorized_keys.
+// PublicSSH encodes a public key as a line of the file authorized_keys.
 func PublicSSH(key crypto.PublicKey) (string, error) {
 	var kind string
 	var parts [][]byte
@@ -45,7 +45,7 @@ func PublicSSH(key crypto.PublicKey) (string, error) {
 	return kind + " " + base64.StdEncoding.EncodeToString(content) + "\n", nil
 }
 
-// sshNumber writes a positive number: a first bit that is set would make it a negative one.
+// sshNumber encodes a positive number: without padding, a set first bit would make it negative.
 func sshNumber(n *big.Int) []byte {
 	if n.BitLen()%8 == 0 {
 		return append([]byte{0}, n.Bytes()...)

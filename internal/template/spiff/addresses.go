@@ -18,7 +18,7 @@ func calculateAddress(operator, text string, right value) (value, error) {
 	return nil, problem("the operator %s does not apply to a string", operator)
 }
 
-// moveAddress adds an integer to an address, subtracts one, or counts the addresses between two. An address of a network
+// moveAddress adds an integer to an address, subtracts one, or counts the addresses between two. An address with a network
 // stays in its network.
 func moveAddress(operator, text string, right value) (value, error) {
 	address, network, ok := parseAddress(text)
@@ -54,7 +54,7 @@ func parseAddress(text string) (netip.Addr, netip.Prefix, bool) {
 	return network.Addr(), network, err == nil
 }
 
-// addOffset adds to an address as to a large number, and begins anew when it is out of range.
+// addOffset adds to an address as to a large number, and wraps around when it is out of range.
 func addOffset(address netip.Addr, offset int64) netip.Addr {
 	bytes := address.AsSlice()
 	for i := len(bytes) - 1; i >= 0 && offset != 0; i-- {
@@ -79,7 +79,7 @@ func distance(address netip.Addr, text string) (value, error) {
 	return difference, nil
 }
 
-// scaleNetwork returns the network that is so many networks further, or the first of so many parts of the network.
+// scaleNetwork returns the network that is a number of networks further, or the first of a number of parts of the network.
 func scaleNetwork(operator, text string, right value) (value, error) {
 	network, err := netip.ParsePrefix(text)
 	if err != nil {
@@ -116,7 +116,7 @@ func networkSize(network netip.Prefix) int64 {
 	return 1 << bits
 }
 
-// lastAddress returns the address of a network with all bits set that can be.
+// lastAddress returns the highest address of a network.
 func lastAddress(network netip.Prefix) netip.Addr {
 	bytes := network.Masked().Addr().AsSlice()
 	for bit := network.Bits(); bit < network.Addr().BitLen(); bit++ {

@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// benchTemplate makes a deploy item of every entry of a list of the imports.
+// benchTemplate creates a deploy item for every entry of a list of the imports.
 const benchTemplate = `
 itemLabels:
   <<: (( &temporary &template ))

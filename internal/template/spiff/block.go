@@ -16,13 +16,12 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// blockWriter writes YAML byte for byte as the original language does, so that what is deployed does not change when one
-// engine takes over from the other. It differs from what other writers of YAML do in four points: keys are sorted as
-// strings, a text of several lines that ends with one line feed has |+ for its head, a time of day has no quotes, and
-// characters beyond ASCII are escaped.
+// blockWriter writes YAML byte for byte like the original language, so that deployed content does not change when one engine
+// takes over from the other. It differs from other YAML writers in four points: keys are sorted as strings, a multi-line
+// text that ends with one line feed has the header |+, a time of day is not quoted, and non-ASCII characters are escaped.
 type blockWriter struct {
 	text strings.Builder
-	// failed is set if a part has no YAML form.
+	// failed reports whether a part has no YAML form.
 	failed bool
 }
 
@@ -36,8 +35,8 @@ func asBlock(plain any) (string, error) {
 	return w.text.String(), nil
 }
 
-// write writes a value. The indentation is that of the lines that it begins itself; head is what has to stand before a value
-// that needs no line of its own: a space behind a key, nothing elsewhere.
+// write writes a value. The indentation is that of the lines that it starts itself; head precedes a value that needs no
+// separate line: a space after a key, nothing elsewhere.
 func (w *blockWriter) write(plain any, indentation int, head string) {
 	switch v := plain.(type) {
 	case map[string]any:
@@ -57,7 +56,7 @@ func (w *blockWriter) write(plain any, indentation int, head string) {
 	}
 }
 
-// entries writes the entries of a map. The first of them continues the present line.
+// entries writes the entries of a map. The first one continues the current line.
 func (w *blockWriter) entries(entries map[string]any, indentation int) {
 	for i, name := range slices.Sorted(maps.Keys(entries)) {
 		if i > 0 {
@@ -75,10 +74,10 @@ func (w *blockWriter) entries(entries map[string]any, indentation int) {
 	}
 }
 
-// indentWidth is how far a map in a map is indented. A list in a map is not.
+// indentWidth is the indentation of a map in a map. A list in a map is not indented.
 const indentWidth = 2
 
-// nested writes a map or a list behind a key: on lines of its own, unless there is nothing in it.
+// nested writes a map or a list after a key: on separate lines, unless it is empty.
 func (w *blockWriter) nested(inner any, length, indentation int) {
 	if length > 0 {
 		w.text.WriteString("\n" + strings.Repeat(" ", indentation))
@@ -102,9 +101,9 @@ func (w *blockWriter) items(items []any, indentation int) {
 }
 
 var (
-	// plainWord is a text that needs no quotes, unless it is a word with a meaning of its own.
+	// plainWord matches texts that need no quotes, unless they are words with a special meaning.
 	plainWord = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9/._-]*$`)
-	// timeOfDay is a text that some readers take for a number to the base of sixty.
+	// timeOfDay matches texts that some readers interpret as base-60 numbers.
 	timeOfDay = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$`)
 )
 
@@ -114,7 +113,7 @@ func needsNoQuotes(text string) bool {
 	return timeOfDay.MatchString(text) || plainWord.MatchString(text) && !slices.Contains(wordsOfYAML, strings.ToLower(text))
 }
 
-// scalar writes a simple value with the line feed behind it.
+// scalar writes a simple value followed by a line feed.
 func (w *blockWriter) scalar(plain any, indentation int) string {
 	if text, isText := plain.(string); isText && needsNoQuotes(text) {
 		return text + "\n"
@@ -136,8 +135,8 @@ func (w *blockWriter) scalar(plain any, indentation int) string {
 	return head + "\n" + indented(lines, indentation, strings.Count(string(encoded), "\n")-strings.Count(lines, "\n")-1)
 }
 
-// indented moves the lines of a text to the right, empty ones left out, and ends the last one. Line feeds that were cut off
-// from the end are added again.
+// indented indents the non-empty lines of a text, and ends the last one. It restores line feeds that were cut off from the
+// end.
 func indented(text string, indentation, cut int) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -148,7 +147,7 @@ func indented(text string, indentation, cut int) string {
 	return strings.Join(lines, "\n") + strings.Repeat("\n", max(cut, 1))
 }
 
-// escaped writes a text between double quotes, in ASCII.
+// escaped writes a double-quoted text, in ASCII.
 func escaped(text string) string {
 	var all strings.Builder
 	all.WriteByte('"')

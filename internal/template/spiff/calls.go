@@ -10,13 +10,13 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// call calls a function by its name, or a lambda.
+// call calls a function by name, or a lambda.
 type call struct {
 	span
 	function   expr
 	named      []namedArgument
 	positional []argument
-	// curry asks for a lambda that takes the rest of the arguments.
+	// curry asks for a lambda that takes the remaining arguments.
 	curry bool
 }
 
@@ -30,9 +30,9 @@ type invocation struct {
 	env  *env
 	name string
 	args []value
-	// told is what the arguments tell about their values.
+	// told is the information about the values of the arguments.
 	told info
-	// complaint is what the author of the template has to say about a condition that is not met.
+	// complaint is the template author's message about an unmet condition.
 	complaint string
 }
 
@@ -67,7 +67,7 @@ func (c *call) functionName() string {
 	return ""
 }
 
-// hasFunction reports whether a name is that of a function. Functions have precedence over values of the same name.
+// hasFunction reports whether a function has the name. Functions take precedence over values of the same name.
 func (r *run) hasFunction(name string) bool {
 	return r.functions[name] != nil || builtins[name] != nil
 }
@@ -116,7 +116,7 @@ func (e *env) invoke(c *invocation) (value, error) {
 	return builtins[c.name](c)
 }
 
-// costOfFunction is what a call of a function takes in steps at least.
+// costOfFunction is the minimum cost of a function call in steps.
 const costOfFunction = 2
 
 // invokeForeign calls a function of the caller with plain values.
@@ -143,7 +143,7 @@ func (e *env) invokeForeign(c *invocation, function Function) (value, error) {
 	return fromPlain(copied).value, nil
 }
 
-// callForeign calls a function of the caller. A panic is an error whose text nobody sees.
+// callForeign calls a function of the caller. A panic becomes an error whose text is never shown.
 func callForeign(function Function, args []any) (returned any, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -153,7 +153,7 @@ func callForeign(function Function, args []any) (returned any, err error) {
 	return function(args)
 }
 
-// explainForeign keeps of an error what may be shown.
+// explainForeign reduces an error to what may be shown.
 func explainForeign(name string, err error) error {
 	var limit *template.LimitError
 	if errors.As(err, &limit) {
@@ -165,7 +165,7 @@ func explainForeign(name string, err error) error {
 	return problem("function %s failed", name)
 }
 
-// curried returns a lambda that calls a function with arguments that are known already and with those of the call.
+// curried returns a lambda that calls a function with the given arguments followed by those of the call.
 func curried(e *env, name string, args []value) *lambda {
 	return &lambda{
 		parameters: []boundParameter{{name: "__args"}},
@@ -196,7 +196,7 @@ func (p *partial) eval(e *env, _ bool) (outcome, error) {
 	return just(v), err
 }
 
-// callLambda calls what is not a function of the engine. A single name is looked up like any other reference.
+// callLambda calls anything but a function of the engine. A single name is looked up like any other reference.
 func (c *call) callLambda(e *env, name string) (outcome, error) {
 	l, err := c.lambda(e, name)
 	if err != nil {
@@ -235,10 +235,10 @@ func (c *call) lambda(e *env, name string) (*lambda, error) {
 	return l, nil
 }
 
-// specialForms are the functions that look at their arguments before, or instead of, their values.
+// specialForms are the functions that process their arguments before, or instead of, evaluating them.
 var specialForms map[string]specialForm
 
-// The table refers to functions that evaluate calls, which look into the table.
+// The table is set here because its functions evaluate calls, which use the table.
 func init() {
 	specialForms = map[string]specialForm{
 		"defined": formDefined,
@@ -280,7 +280,7 @@ func formValid(e *env, c *call) (outcome, error) {
 	return just(valid), nil
 }
 
-// formRequire yields its argument, or fails if that is nil.
+// formRequire returns its argument, or fails if that is nil.
 func formRequire(e *env, c *call) (outcome, error) {
 	if len(c.positional) != 1 {
 		return outcome{}, problem("function require takes one argument")
@@ -295,7 +295,7 @@ func formRequire(e *env, c *call) (outcome, error) {
 	return just(out.value), nil
 }
 
-// formStub yields a value of the stubs: the counterpart of the node, or the one at a path.
+// formStub returns a value of the stubs: the counterpart of the node, or the value at a path.
 func formStub(e *env, c *call) (outcome, error) {
 	path, err := stubPath(e, c)
 	if err != nil {
@@ -338,7 +338,7 @@ func stubPath(e *env, c *call) ([]string, error) {
 	return pathOf(out.value)
 }
 
-// formCatch yields a map that reports whether an expression could be evaluated, and its value or its error.
+// formCatch returns a map that reports whether an expression could be evaluated, with its value or its error.
 func formCatch(e *env, c *call) (outcome, error) {
 	if len(c.positional) != 1 {
 		return outcome{}, problem("function catch takes one argument")
@@ -382,7 +382,8 @@ func formEval(e *env, c *call) (outcome, error) {
 	return e.withNode(parsed).eval(parsed.expr)
 }
 
-// formError fails with a message: a text, or a format and its arguments. It is shown if it is made of text of the template.
+// formError fails with a message: a text, or a format and its arguments. The message is shown if it consists only of
+// template text.
 func formError(e *env, c *call) (outcome, error) {
 	args, _, err := e.evalAll(c.positional)
 	if err != nil {

@@ -5,18 +5,18 @@ package spiff
 
 import "espalier.dev/internal/template"
 
-// cell holds a value, or knows how to find it out. A cell is evaluated at most once.
+// cell holds a value, or the way to evaluate it. A cell is evaluated at most once.
 type cell struct {
 	value value
 	flags flags
-	// undefined says that the value is as if it were not there.
+	// undefined reports whether the value counts as missing.
 	undefined bool
-	// resolver is where the names behind _ are looked up, in the cell that _ stands for.
+	// resolver is the environment of the names behind _, in the cell that _ stands for.
 	resolver *env
 
 	state cellState
 	err   error
-	// env is where the value is evaluated, and evaluate what is done there.
+	// env is the environment of the evaluation, and evaluate performs it.
 	env      *env
 	evaluate func(*env) (result, error)
 }
@@ -30,7 +30,7 @@ const (
 	failed
 )
 
-// result is what the evaluation of a node yields.
+// result is the result of the evaluation of a node.
 type result struct {
 	value     value
 	flags     flags
@@ -40,12 +40,12 @@ type result struct {
 // done returns a cell with a value.
 func done(v value) *cell { return &cell{value: v} }
 
-// later returns a cell that is evaluated when somebody asks for it.
+// later returns a cell that is evaluated on demand.
 func later(e *env, evaluate func(*env) (result, error)) *cell {
 	return &cell{state: pending, env: e, evaluate: evaluate}
 }
 
-// present reports whether the cell is defined. One that is just being evaluated is taken for defined.
+// present reports whether the cell is defined. A cell whose evaluation is under way counts as defined.
 func (c *cell) present() (bool, error) {
 	if c.state == running {
 		return true, nil
@@ -56,8 +56,7 @@ func (c *cell) present() (bool, error) {
 
 func (c *cell) isUndefined() bool { return c.undefined }
 
-// force evaluates the cell. Values can be nested in each other without end only by referring to each other in a circle,
-// which is an error here.
+// force evaluates the cell. Values can only nest endlessly by referring to each other in a cycle, which is an error here.
 func (c *cell) force() error {
 	switch c.state {
 	case evaluated:

@@ -5,12 +5,12 @@ package spiff
 
 import "slices"
 
-// constants reports whether arguments are there and made of nothing but what stands in the template.
+// constants reports whether there are arguments, and all consist only of template text.
 func (r *run) constants(arguments []argument) bool {
 	return len(arguments) > 0 && !slices.ContainsFunc(arguments, func(a argument) bool { return !r.constant(a.expr) })
 }
 
-// constant reports whether the value of an expression is made of nothing but its own text. A condition only chooses.
+// constant reports whether the value of an expression consists only of its own text. A condition only chooses.
 func (r *run) constant(x expr) bool {
 	switch x := x.(type) {
 	case *literal:
@@ -29,8 +29,8 @@ func (r *run) constant(x expr) bool {
 	return false
 }
 
-// calculates reports whether the result of a function depends on its arguments alone. Files of the blueprint are not text of
-// the template, and nobody knows about functions of the caller.
+// calculates reports whether the result of a function depends only on its arguments. Files of the blueprint are not template
+// text, and nothing is known about functions of the caller.
 func (r *run) calculates(function string) bool {
 	return builtins[function] != nil && r.functions[function] == nil && function != "read" && function != "read_uncached"
 }

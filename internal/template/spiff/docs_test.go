@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// The page for people who change over names everything that is refused.
-func TestTheDocumentationNamesWhatIsRefused(t *testing.T) {
+// The migration page names everything that is refused.
+func TestTheDocumentationNamesWhatIsRejected(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/templates.md")
 	if err != nil {
 		t.Fatal(err)

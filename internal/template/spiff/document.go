@@ -5,7 +5,7 @@ package spiff
 
 import "regexp"
 
-// cellOf returns the cell of a node of a document. A value that may be overridden gives way to its counterpart in the stubs.
+// cellOf returns the cell of a node of a document. An overridable value is replaced by its counterpart in the stubs, if any.
 func cellOf(s *source, e *env, overridable bool) *cell {
 	if s.kind == expressionKind {
 		e = e.withNode(s)
@@ -48,8 +48,8 @@ func (e *env) flowExpression(s *source, overridable bool) (result, error) {
 	return e.overrideOutcome(own, out.preferred, overridable)
 }
 
-// keptBefore returns the value that the state has for a node that is kept in it, or nil. There is no need to generate a value
-// that is overridden. An expression that deals with the state itself knows better.
+// keptBefore returns the state's value of a node that is kept in it, or nil. A value that is overridden need not be
+// generated. Expressions that use the state themselves are left alone.
 func (e *env) keptBefore(s *source, overridable bool) (*result, error) {
 	if !e.kept || !overridable || dealsWithState.MatchString(s.text) {
 		return nil, nil
@@ -74,7 +74,7 @@ func (e *env) keptBefore(s *source, overridable bool) (*result, error) {
 
 var dealsWithState = regexp.MustCompile(`\b(?:merge|stub|prefer)\b`)
 
-// flowMap evaluates a map: the names of its entries are known then, their values not.
+// flowMap evaluates a map: the names of its entries are known afterwards, their values are not.
 func (e *env) flowMap(s *source) (result, error) {
 	if err := e.run.meter.Build(sizeOfCell * int64(len(s.names)+1)); err != nil {
 		return result{}, err
@@ -112,7 +112,7 @@ func (e *env) flowMap(s *source) (result, error) {
 	return inner.inject(own, d)
 }
 
-// enter puts the entries of a map of the template into a dict.
+// enter adds the entries of a map of the template to a dict.
 func (e *env) enter(d *dict, s *source) {
 	for _, name := range s.names {
 		inner := e.withStep(name)
@@ -121,7 +121,7 @@ func (e *env) enter(d *dict, s *source) {
 	}
 }
 
-// isKept reports whether the markers of an entry at the root say that it is kept in the state.
+// isKept reports whether an entry at the root is kept in the state, according to its markers.
 func (s *source) isKept() bool {
 	var all flags
 	for _, node := range append([]*source{s, s.inserted}, s.items...) {
@@ -134,7 +134,7 @@ func (s *source) isKept() bool {
 	return all.has(isState) && !all.has(isTemporary|isLocal|isTemplate)
 }
 
-// itemMarkers returns the markers of the list that an item stands for.
+// itemMarkers returns the markers of the list for which an item stands.
 func (s *source) itemMarkers() *marked {
 	if s == nil {
 		return nil
@@ -162,7 +162,7 @@ func (e *env) insertion(s *source) (outcome, error) {
 		locate(problem("only a map can be inserted into a map, not a value of type %s", typeOf(out.value)), nil)
 }
 
-// inserted evaluates what is behind an insertion. A plain merge that finds nothing inserts nothing.
+// inserted evaluates the value of an insertion. A plain merge that finds nothing inserts nothing.
 func (e *env) inserted(s *source) (outcome, error) {
 	if s.kind != expressionKind {
 		c := cellOf(s, e, false)
@@ -179,7 +179,7 @@ func (e *env) inserted(s *source) (outcome, error) {
 	return out, err
 }
 
-// insert adds the entries of a map to another one, as far as they are not there yet.
+// insert adds those entries of a map to another one that it lacks.
 func (e *env) insert(d, base *dict, merged bool) error {
 	names := base.all()
 	if err := e.run.meter.Build(sizeOfCell * int64(len(names))); err != nil {

@@ -12,31 +12,31 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// env is where an expression is evaluated.
+// env is the environment of an expression.
 type env struct {
 	run  *run
 	flow *flow
-	// scope holds the names that can be seen, the innermost first.
+	// scope holds the visible names, innermost first.
 	scope *scope
-	// static holds the names that lambdas and scopes inside the expression have defined; lambdas carry them along.
+	// static holds the names defined by lambdas and scopes inside the expression; lambdas carry them along.
 	static map[string]*cell
-	// path leads to the node that is evaluated, stub to its counterpart in the stubs.
+	// path leads to the node under evaluation, stub to its counterpart in the stubs.
 	path, stub *trail
-	// unmerged says that values are not overridden by stubs here, redirected that their counterparts are at another path.
+	// unmerged means that values are not overridden by stubs here, redirected that their counterparts are at another path.
 	unmerged, redirected bool
-	// kept says that what is evaluated here is kept in the state, so that it can be generated.
+	// kept reports whether values here are kept in the state, so that they can be generated.
 	kept bool
-	// element is what a projection is being applied to.
+	// element is the element that a projection is being applied to.
 	element value
-	// node is the node whose expression is evaluated.
+	// node is the node whose expression is being evaluated.
 	node *source
 }
 
-// flow is the evaluation of a document: of the template itself, or of a template in it that is instantiated.
+// flow is the evaluation of a document: of the template itself, or of a template inside it that is instantiated.
 type flow struct {
-	// stubs are documents whose values have precedence over those of the document.
+	// stubs are documents whose values take precedence over those of the document.
 	stubs []value
-	// outer is where names are looked up that the document does not have.
+	// outer resolves names that the document does not have.
 	outer *env
 }
 
@@ -48,23 +48,23 @@ type scope struct {
 	root *scope
 }
 
-// names is something that cells can be looked up in.
+// names resolves names to cells.
 type names interface {
 	get(name string) *cell
 }
 
-// local is the names that a lambda or a scope defines.
+// local holds the names that a lambda or a scope defines.
 type local map[string]*cell
 
 func (l local) get(name string) *cell { return l[name] }
 
-// trail is a path, from its end to its beginning.
+// trail is a path, linked from its end to its beginning.
 type trail struct {
 	step string
 	up   *trail
 }
 
-// steps returns the path from its beginning to its end.
+// steps returns the path from beginning to end.
 func (t *trail) steps() []string {
 	var steps []string
 	for ; t != nil; t = t.up {
@@ -116,8 +116,8 @@ func (e *env) withStep(step string) *env {
 	return &inner
 }
 
-// withItem is withStep for an item of a list, which has another step in the stubs if it has a name. The name can be a
-// value, so it must not get into the path, which errors show.
+// withItem is withStep for an item of a list, which has another step in the stubs if it has a name. The name may be a value,
+// so it must not get into the path, which errors show.
 func (e *env) withItem(index int, stubStep string) *env {
 	inner := *e
 	inner.path = &trail{indexedPath("", index), e.path}
@@ -128,7 +128,7 @@ func (e *env) withItem(index int, stubStep string) *env {
 // indexedPath appends an index to a path.
 func indexedPath(path string, index int) string { return path + "[" + strconv.Itoa(index) + "]" }
 
-// withRedirect changes where the counterparts of the values are looked for in the stubs. An empty path means nowhere.
+// withRedirect changes where the counterparts of the values are in the stubs. An empty path means nowhere.
 func (e *env) withRedirect(path []string) *env {
 	inner := *e
 	inner.unmerged = len(path) == 0
@@ -150,7 +150,7 @@ func (e *env) withNode(s *source) *env {
 	return &inner
 }
 
-// find looks a name up, from the innermost scope to the bindings. What is undefined is passed over.
+// find looks up a name, from the innermost scope to the bindings. It skips undefined values.
 func (e *env) find(name string) (*cell, error) {
 	if name == contextName {
 		return e.context()
@@ -172,7 +172,7 @@ func (e *env) find(name string) (*cell, error) {
 	return nil, nil
 }
 
-// lookup returns the cell of a name if it is there and defined.
+// lookup returns the cell of a name if it exists and is defined.
 func lookup(n names, name string) (*cell, error) {
 	c := n.get(name)
 	if c == nil {
@@ -187,7 +187,7 @@ func lookup(n names, name string) (*cell, error) {
 	return c, nil
 }
 
-// nodeScope returns the scope of the map that the expression stands in.
+// nodeScope returns the scope of the map that contains the expression.
 func (e *env) nodeScope() *scope {
 	for s := e.scope; s != nil; s = s.next {
 		if _, inline := s.names.(local); !inline {
@@ -205,7 +205,7 @@ func (e *env) root() names {
 	return e.scope.root.names
 }
 
-// outermost returns the names of the outermost scope, which are the bindings if there are any.
+// outermost returns the names of the outermost scope: the bindings, if there are any.
 func (e *env) outermost() names {
 	for e.flow.outer != nil {
 		e = e.flow.outer
@@ -213,7 +213,7 @@ func (e *env) outermost() names {
 	return e.root()
 }
 
-// inStubs looks for a value in the stubs.
+// inStubs looks up a value in the stubs.
 func (e *env) inStubs(path []string) (*cell, error) {
 	for _, stub := range e.flow.stubs {
 		c, _, err := e.walk(done(stub), path)
@@ -224,7 +224,7 @@ func (e *env) inStubs(path []string) (*cell, error) {
 	return nil, nil
 }
 
-// counterpart returns the value of the stubs at the place of the node that is evaluated.
+// counterpart returns the value of the stubs at the place of the node under evaluation.
 func (e *env) counterpart() (*cell, error) {
 	if len(e.flow.stubs) == 0 || e.unmerged {
 		return nil, nil
@@ -232,10 +232,10 @@ func (e *env) counterpart() (*cell, error) {
 	return e.inStubs(e.stub.steps())
 }
 
-// contextName is the name of what an expression can know about its place.
+// contextName is the name of the information about an expression's place.
 const contextName = "__ctx"
 
-// context returns what an expression can know about its place. The file is the one of the blueprint.
+// context returns the information about an expression's place. The file is that of the blueprint.
 func (e *env) context() (*cell, error) {
 	if err := e.run.meter.Step(costOfContext); err != nil {
 		return nil, err
@@ -279,7 +279,7 @@ func textList(texts []string) *list {
 	return l
 }
 
-// itemsPerStep is how many items of a list are looked at in the time of a step.
+// itemsPerStep is the number of list items examined per step.
 const itemsPerStep = 4
 
 // stepInto follows one step of a path: the name of an entry, an index, or a value of the field that distinguishes the
@@ -310,8 +310,8 @@ func (l *list) step(step string) (*cell, error) {
 	return l.named(step)
 }
 
-// at returns the item at an index, counted from the end if it is negative. Undefined items do not count. Only the items on
-// the way are evaluated, so that an item can refer to another one of the same list.
+// at returns the item at an index, counted from the end if negative. Undefined items do not count. Only the items up to it
+// are evaluated, so that an item can refer to another one of the same list.
 func (l *list) at(index int) (*cell, error) {
 	for i := range l.cells {
 		c := l.cells[i]
@@ -335,7 +335,7 @@ func (l *list) at(index int) (*cell, error) {
 	return nil, nil
 }
 
-// indexOf reads an index in brackets.
+// indexOf parses an index in brackets.
 func indexOf(step string) (int, bool) {
 	if len(step) < 3 || step[0] != '[' || step[len(step)-1] != ']' {
 		return 0, false
@@ -344,7 +344,7 @@ func indexOf(step string) (int, bool) {
 	return index, err == nil
 }
 
-// named returns the item whose distinguishing field has a value. The step can name another field: field:value.
+// named returns the item whose distinguishing field has the given value. The step may name another field: field:value.
 func (l *list) named(step string) (*cell, error) {
 	key, wanted := l.key(), step
 	for i := 1; i < len(step); i++ {

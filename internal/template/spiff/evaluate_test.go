@@ -231,7 +231,7 @@ func TestFilesOfTheBlueprint(t *testing.T) {
 		`a: (( read("../x") ))`:                                                       "! function read: the path leads out of the blueprint or is not valid",
 		`a: (( read("/etc/passwd") ))`:                                                "! function read: there is no such file in the blueprint",
 		`a: (( read("http://127.0.0.1/x") ))`:                                         "! function read: only files of the blueprint can be read",
-		`a: (( read("VERSION", "exec") ))`:                                            "! function read: the mode has to be yaml, import, multiyaml, importmulti, template, text or binary",
+		`a: (( read("VERSION", "exec") ))`:                                            "! function read: the mode must be yaml, import, multiyaml, importmulti, template, text or binary",
 		`a: (( read("several.yaml", "multiyaml") ))`:                                  `{"a":[{"name":"alice"},{"x":1}]}`,
 		`a: (( read("several.yaml", "importmulti") ))`:                                `{"a":[{"name":"(( imports.name ))"},{"x":1}]}`,
 		`a: (( [list_files("."), list_dirs("/"), list_files("d"), list_dirs("d")] ))`: `{"a":[["VERSION","broken.yaml","config.yaml","several.yaml","template.yaml","wrong.yaml"],["d"],["a.txt","b.txt"],["e"]]}`,
@@ -239,7 +239,7 @@ func TestFilesOfTheBlueprint(t *testing.T) {
 		`a: (( lookup_file("passwd", "/etc", "../../etc", "..") ))`:                                                                     `{"a":[]}`,
 		`a: (( list_files("nowhere") ))`: "! function list_files: there is no such directory in the blueprint",
 		`a: (( list_files("..") ))`:      "! function list_files: the path leads out of the blueprint or is not valid",
-		`a: (( lookup_file("x", 5) ))`:   "! function lookup_file: argument 2 has to be a string or a list of strings, not a value of type int",
+		`a: (( lookup_file("x", 5) ))`:   "! function lookup_file: argument 2 must be a string or a list of strings, not a value of type int",
 		`a: (( read("broken.yaml") ))`:   "! function read: the text is not valid YAML: mapping values are not allowed in this context",
 		`a: (( read("wrong.yaml") ))`:    "! function read: the expression cannot be read from here on",
 	} {
@@ -418,7 +418,7 @@ func TestEvaluationIsDeterministicAndConcurrent(t *testing.T) {
 	}
 }
 
-// evaluateCompiled returns what a template yields, or its error.
+// evaluateCompiled returns the result of a template, or its error.
 func evaluateCompiled(compiled *Template) string {
 	result, err := compiled.Evaluate(Input{Bindings: bindings(), Files: files})
 	if err != nil {

@@ -3,11 +3,11 @@
 
 package spiff
 
-// expr is an expression. It is immutable; everything that changes is in the environment.
+// expr is an expression. It is immutable; everything mutable is in the environment.
 type expr interface {
-	// where returns the part of the text that the expression was read from.
+	// where returns the part of the text that the expression was parsed from.
 	where() (from, to int)
-	// eval evaluates the expression. If the value is wanted locally, parts of it may be left to be evaluated later.
+	// eval evaluates the expression. With locally, parts of the value may stay unevaluated.
 	eval(e *env, locally bool) (outcome, error)
 }
 
@@ -15,28 +15,28 @@ type span struct{ from, to int }
 
 func (s span) where() (from, to int) { return s.from, s.to }
 
-// outcome is what an expression yields.
+// outcome is the result of an expression.
 type outcome struct {
 	value value
 	info
 }
 
-// info is what an expression tells about its value.
+// info is information about the value of an expression.
 type info struct {
-	// undefined says that the value is as if it were not there.
+	// undefined reports whether the value counts as missing.
 	undefined bool
-	// merged says that the value comes from a stub, replace that it replaces what it is merged with.
+	// merged reports whether the value comes from a stub, replace whether it replaces what it is merged with.
 	merged, replace bool
-	// preferred says that the value has precedence over the stubs.
+	// preferred reports whether the value takes precedence over the stubs.
 	preferred bool
-	// redirected says that the counterparts in the stubs are to be looked for at another path.
+	// redirected reports whether the counterparts in the stubs are at another path.
 	redirected bool
 	redirect   []string
 	keyName    string
 	flags      flags
 }
 
-// join adds what a later part of an expression tells.
+// join adds the information from a later part of an expression.
 func (i info) join(later info) info {
 	if later.redirected {
 		i.redirected, i.redirect = true, later.redirect
@@ -54,7 +54,7 @@ func (i info) join(later info) info {
 
 func just(v value) outcome { return outcome{value: v} }
 
-// literal is a value that stands in the expression.
+// literal is a value written in the expression.
 type literal struct {
 	span
 	value value
@@ -62,14 +62,14 @@ type literal struct {
 
 func (l *literal) eval(*env, bool) (outcome, error) { return just(l.value), nil }
 
-// undefined is the value that is not there.
+// undefined is the missing value.
 type undefined struct{ span }
 
 func (*undefined) eval(*env, bool) (outcome, error) {
 	return outcome{info: info{undefined: true}}, nil
 }
 
-// grouped is an expression in brackets.
+// grouped is a parenthesised expression.
 type grouped struct {
 	span
 	inner expr
@@ -77,7 +77,7 @@ type grouped struct {
 
 func (g *grouped) eval(e *env, locally bool) (outcome, error) { return e.evaluate(g.inner, locally) }
 
-// prefer is an expression whose value has precedence over the stubs.
+// prefer is an expression whose value takes precedence over the stubs.
 type prefer struct {
 	span
 	inner expr
@@ -89,11 +89,11 @@ func (p *prefer) eval(e *env, locally bool) (outcome, error) {
 	return out, err
 }
 
-// marked is an expression with markers. There may be nothing but the markers.
+// marked is an expression with markers, or markers alone.
 type marked struct {
 	span
 	flags flags
-	// tag is a name under which the node can be referred to.
+	// tag is a name for references to the node.
 	tag   string
 	inner expr
 }
@@ -130,7 +130,7 @@ func (c *conditional) eval(e *env, _ bool) (outcome, error) {
 	return out, err
 }
 
-// not is the negation of the truth of an expression.
+// not negates the truth of an expression.
 type not struct {
 	span
 	inner expr
@@ -141,7 +141,7 @@ func (n *not) eval(e *env, _ bool) (outcome, error) {
 	return outcome{!truth(out.value), out.info}, err
 }
 
-// mapping is a map that stands in an expression.
+// mapping is a map written in an expression.
 type mapping struct {
 	span
 	assignments []assignment
@@ -169,7 +169,7 @@ func (m *mapping) entries(e *env, locally bool) (*dict, error) {
 		}
 		name, ok := key.value.(string)
 		if !ok {
-			return nil, problem("the key of a map has to be a string, not of type %s", typeOf(key.value))
+			return nil, problem("the key of a map must be a string, not of type %s", typeOf(key.value))
 		}
 		content, err := e.evaluate(a.value, locally)
 		if err != nil {
@@ -180,7 +180,7 @@ func (m *mapping) entries(e *env, locally bool) (*dict, error) {
 	return d, nil
 }
 
-// scoped gives names to values for an expression.
+// scoped names values for an expression.
 type scoped struct {
 	span
 	names *mapping
@@ -237,7 +237,7 @@ func (e *env) evalAll(arguments []argument) ([]value, info, error) {
 	return values, all, e.run.meter.Build(sizeOfCell * int64(len(values)))
 }
 
-// listing is a list that stands in an expression.
+// listing is a list written in an expression.
 type listing struct {
 	span
 	items []argument

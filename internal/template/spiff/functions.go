@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// The reasons for which functions and words of the language are refused, and what to do instead. They complete the
+// The reasons for which functions and words of the language are rejected, and what to do instead. They complete the
 // sentence "not available in blueprints because".
 const (
 	becauseEnvironment = "a blueprint must not depend on the environment of the process that evaluates it; import the value instead"
@@ -45,7 +45,7 @@ func refusals(reasons map[string]string) map[string]string {
 	return byName
 }
 
-// refusalOf says why a function cannot be called, or nothing if it can: at all, or because there is no state.
+// refusalOf returns why a function cannot be called, either at all or because there is no state; empty if it can.
 func refusalOf(name string, state bool) string {
 	switch {
 	case refused[name] != "":
@@ -56,7 +56,7 @@ func refusalOf(name string, state bool) string {
 	return ""
 }
 
-// Refusals says of each function that occurs in the template, and is none of the given ones, why a call of it would fail:
+// Refusals explains, for each function that occurs in the template and is none of the given ones, why a call would fail:
 // always, or because there is no state.
 func (t *Template) Refusals(state bool, added []string) []string {
 	found := map[string]bool{}
@@ -87,7 +87,7 @@ func (t *Template) Functions() []string {
 // builtins are the functions of the engine.
 var builtins map[string]builtin
 
-// The table refers to functions that call lambdas, whose bodies look into the table.
+// The table is set here because its functions call lambdas, whose bodies use the table.
 func init() {
 	builtins = map[string]builtin{
 		"join": callJoin, "split": callSplit, "split_match": callSplitMatch, "trim": callTrim,
@@ -130,7 +130,7 @@ func init() {
 	}
 }
 
-// takes checks the number of arguments. A negative maximum means that there is none.
+// takes checks the number of arguments. A negative maximum means no maximum.
 func (c *invocation) takes(least, most int) error {
 	if len(c.args) >= least && (most < 0 || len(c.args) <= most) {
 		return nil
@@ -138,7 +138,7 @@ func (c *invocation) takes(least, most int) error {
 	return problem("function %s does not take %d arguments", c.name, len(c.args))
 }
 
-// text returns an argument that has to be a string.
+// text returns an argument that must be a string.
 func (c *invocation) text(index int) (string, error) {
 	text, ok := c.args[index].(string)
 	if !ok {
@@ -147,7 +147,7 @@ func (c *invocation) text(index int) (string, error) {
 	return text, c.env.run.meter.Step(int64(len(text)) / bytesPerStep)
 }
 
-// bytesPerStep is how many bytes a function handles one by one in the time of a step.
+// bytesPerStep is the number of bytes per step that a function processes one by one.
 const bytesPerStep = 16
 
 func (c *invocation) integer(index int) (int64, error) {
@@ -174,15 +174,15 @@ func (c *invocation) dict(index int) (*dict, error) {
 	return d, nil
 }
 
-// wrong says that an argument has the wrong type.
+// wrong returns the error of an argument of the wrong type.
 func (c *invocation) wrong(index int, wanted string) error {
-	return problem("function %s: argument %d has to be %s, not a value of type %s", c.name, index+1, wanted, typeOf(c.args[index]))
+	return problem("function %s: argument %d must be %s, not a value of type %s", c.name, index+1, wanted, typeOf(c.args[index]))
 }
 
 // build charges for what the function is about to build.
 func (c *invocation) build(bytes int64) error { return c.env.run.meter.Build(bytes) }
 
-// buildRepeated charges for so many pieces of a size, whose product may be too large for a number.
+// buildRepeated charges for count pieces of a size, whose product may overflow.
 func (c *invocation) buildRepeated(count, size int) error {
 	limit := c.env.run.meter.Limits().Memory
 	if count > 0 && int64(size) > limit/int64(count) {
@@ -191,7 +191,7 @@ func (c *invocation) buildRepeated(count, size int) error {
 	return c.build(int64(count) * int64(size))
 }
 
-// texts makes a list of strings.
+// texts converts strings to a list.
 func (c *invocation) texts(texts []string) (value, error) {
 	values := make([]value, len(texts))
 	for i, text := range texts {
@@ -200,5 +200,5 @@ func (c *invocation) texts(texts []string) (value, error) {
 	return newList(values), c.buildRepeated(len(texts), sizeOfCell)
 }
 
-// plain returns plain copies of arguments.
+// plain returns a plain copy of an argument.
 func (c *invocation) plain(index int) (any, error) { return c.env.run.toPlain(c.args[index], false) }

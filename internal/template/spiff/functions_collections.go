@@ -25,7 +25,7 @@ func callLength(c *invocation) (value, error) {
 	return nil, c.wrong(0, "a string, a list or a map")
 }
 
-// callContains reports whether a list has an item, a map a key, or a string a part.
+// callContains reports whether a list has an item, a map has a key, or a string has a substring.
 func callContains(c *invocation) (value, error) {
 	if err := c.takes(2, 2); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func indexFunction(first bool) builtin {
 	}
 }
 
-// position returns where a list has an item or a string a part: the first or the last time, or -1.
+// position returns the first or last position of an item in a list or a substring in a string, or -1.
 func (c *invocation) position(first bool) (int64, error) {
 	switch v := c.args[0].(type) {
 	case *list:
@@ -88,7 +88,7 @@ func (c *invocation) positionOfItem(l *list, first bool) (int64, error) {
 	return found, nil
 }
 
-// callUniq returns the items of a list without those that equal an earlier one.
+// callUniq removes the items of a list that equal an earlier one.
 func callUniq(c *invocation) (value, error) {
 	if err := c.takes(1, 1); err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (c *invocation) among(item *cell, others []*cell) (bool, error) {
 	return false, nil
 }
 
-// selected returns a list of the items that are to be kept, and tells keep which ones are already.
+// selected returns a list of the items to keep, and passes to keep those already kept.
 func (c *invocation) selected(cells []*cell, keep func(item *cell, before []*cell) (bool, error)) (value, error) {
 	var kept []*cell
 	for _, item := range cells {
@@ -132,7 +132,7 @@ func (c *invocation) selected(cells []*cell, keep func(item *cell, before []*cel
 	return &list{cells: kept}, c.buildRepeated(len(kept), sizeOfValue)
 }
 
-// callIntersect returns the items of the first list that all others have as well.
+// callIntersect returns the items of the first list that are in all other lists.
 func callIntersect(c *invocation) (value, error) {
 	var common *list
 	for i, arg := range c.args {
@@ -159,7 +159,7 @@ func callIntersect(c *invocation) (value, error) {
 	return common, nil
 }
 
-// callCompact returns a list without items that are nil or empty.
+// callCompact removes nil and empty items from a list.
 func callCompact(c *invocation) (value, error) {
 	if err := c.takes(1, 1); err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ func callElement(c *invocation) (value, error) {
 	return nil, c.wrong(0, "a list or a map")
 }
 
-// callSort sorts strings or integers, or anything by a lambda that reports whether one item comes before another.
+// callSort sorts strings or integers, or any values by a lambda that reports whether one item comes before another.
 func callSort(c *invocation) (value, error) {
 	if err := c.takes(1, 2); err != nil {
 		return nil, err
@@ -260,10 +260,10 @@ func (c *invocation) order(less *lambda, a, b value) (int, error) {
 			return order, nil
 		}
 	}
-	return 0, problem("function sort: the items have to be all strings or all numbers")
+	return 0, problem("function sort: the items must be all strings or all numbers")
 }
 
-// orderBy asks a lambda, which answers with a boolean or with an integer.
+// orderBy calls a lambda, which returns a boolean or an integer.
 func (c *invocation) orderBy(less *lambda, a, b value) (int, error) {
 	before, err := c.comesBefore(less, a, b)
 	if err != nil || before {
@@ -287,7 +287,7 @@ func (c *invocation) comesBefore(less *lambda, a, b value) (bool, error) {
 	case int64:
 		return v < 0, nil
 	}
-	return false, problem("function sort: the lambda has to yield a boolean or an integer")
+	return false, problem("function sort: the lambda must yield a boolean or an integer")
 }
 
 func callReverse(c *invocation) (value, error) {
@@ -306,7 +306,7 @@ func callReverse(c *invocation) (value, error) {
 	return &list{cells: cells}, nil
 }
 
-// callKeys returns the keys of a map in order.
+// callKeys returns the sorted keys of a map.
 func callKeys(c *invocation) (value, error) {
 	if err := c.takes(1, 1); err != nil {
 		return nil, err
@@ -322,7 +322,7 @@ func callKeys(c *invocation) (value, error) {
 	return c.texts(names)
 }
 
-// callMakemap makes a map of a list of maps with the fields key and value, or of keys and values in turn.
+// callMakemap builds a map from a list of maps with the fields key and value, or from alternating keys and values.
 func callMakemap(c *invocation) (value, error) {
 	if err := c.buildRepeated(len(c.args)+1, sizeOfCell); err != nil {
 		return nil, err
@@ -360,14 +360,14 @@ func (c *invocation) mapOfPairs() (value, error) {
 		}
 		name, ok := simpleText(pair.get("key").value)
 		if !ok {
-			return nil, problem("function makemap: the field key has to be a simple value")
+			return nil, problem("function makemap: the field key must be a simple value")
 		}
 		d.set(name, pair.get("value"))
 	}
 	return d, nil
 }
 
-// callListToMap makes a map of a list of maps, by a field of theirs.
+// callListToMap builds a map from a list of maps, keyed by one of their fields.
 func callListToMap(c *invocation) (value, error) {
 	if err := c.takes(1, 2); err != nil {
 		return nil, err
@@ -389,7 +389,7 @@ func callListToMap(c *invocation) (value, error) {
 	for _, item := range l.cells {
 		entries, ok := item.value.(*dict)
 		if !ok {
-			return nil, problem("function list_to_map: the items of the list have to be maps")
+			return nil, problem("function list_to_map: the items of the list must be maps")
 		}
 		name, err := fieldOf(item, key)
 		if err != nil {
@@ -407,7 +407,7 @@ func callListToMap(c *invocation) (value, error) {
 	return all, nil
 }
 
-// without returns a map without one of its entries.
+// without returns a copy of a map without one of its entries.
 func (c *invocation) without(d *dict, omitted string) (*dict, error) {
 	names := d.all()
 	rest := newDict(len(names))
@@ -419,7 +419,7 @@ func (c *invocation) without(d *dict, omitted string) (*dict, error) {
 	return rest, c.buildRepeated(len(names)+1, sizeOfCell)
 }
 
-// callMerge evaluates the first of maps or templates with the others as its stubs.
+// callMerge evaluates the first of its maps or templates with the others as stubs.
 func callMerge(c *invocation) (value, error) {
 	if err := c.takes(1, -1); err != nil {
 		return nil, err

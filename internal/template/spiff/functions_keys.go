@@ -18,21 +18,21 @@ import (
 	"espalier.dev/internal/template/keys"
 )
 
-// generators are the functions whose results would be other ones every time. What they yield follows from the entropy of the
-// run, and they can be called only where it is kept in the state.
+// generators are the functions whose results would otherwise be random. They use the entropy of the run, and can be called
+// only where the state keeps the result.
 var generators = map[string]builtin{
 	"rand": callRand, "x509genkey": callGenerateKey, "x509cert": callCertificate, "wggenkey": callWireGuardKey,
 	"bcrypt": callBcrypt, "md5crypt": callMD5Crypt, "encrypt": callEncrypt,
 }
 
-// What they cost in steps. Keys and certificates are expensive.
+// The costs of generators in steps. Keys and certificates are expensive.
 const (
 	costOfGenerating = 20
 	costOfCurveKey   = 2_000
 	costOfSignature  = 4_000
 )
 
-// refuseGenerator says why a generator cannot be called here, or nothing if it can.
+// refuseGenerator returns the error of a generator that cannot be called here, or nil if it can.
 func (e *env) refuseGenerator(name string) error {
 	switch {
 	case e.run.entropy == nil:
@@ -78,7 +78,7 @@ func (c *invocation) randomInteger(limit int64) (value, error) {
 	return nil, problem("function rand: there is no number below zero and not below it")
 }
 
-// longestRandom is the greatest length of a text that rand generates.
+// longestRandom is the maximum length of a text that rand generates.
 const longestRandom = 10_000
 
 func (c *invocation) randomText(class string) (value, error) {
@@ -90,7 +90,7 @@ func (c *invocation) randomText(class string) (value, error) {
 		}
 	}
 	if length < 1 || length > longestRandom {
-		return nil, problem("function rand: the length has to be from 1 to %d", longestRandom)
+		return nil, problem("function rand: the length must be from 1 to %d", longestRandom)
 	}
 	characters, err := c.characters(class)
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *invocation) randomText(class string) (value, error) {
 	return c.env.run.entropy.Text(characters, int(length)), c.build(length)
 }
 
-// characters returns the characters of a class that can be written in ASCII.
+// characters returns the ASCII characters of a class.
 func (c *invocation) characters(class string) ([]rune, error) {
 	expression, err := c.env.run.meter.Regexp("^["+class+"]$", "")
 	if err != nil {
@@ -114,7 +114,7 @@ func (c *invocation) characters(class string) ([]rune, error) {
 	return matchingASCII(expression)
 }
 
-// regexpCost is what it takes to look at all characters of ASCII, in steps.
+// regexpCost is the cost of examining all ASCII characters in steps.
 const regexpCost = 128
 
 func matchingASCII(expression *regexp.Regexp) ([]rune, error) {
@@ -130,7 +130,7 @@ func matchingASCII(expression *regexp.Regexp) ([]rune, error) {
 	return characters, nil
 }
 
-// callGenerateKey makes an RSA key of a length, or a key on a curve.
+// callGenerateKey generates an RSA key of a given length, or a key on a curve.
 func callGenerateKey(c *invocation) (value, error) {
 	if err := c.takes(0, 1); err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func callGenerateKey(c *invocation) (value, error) {
 	return c.keyText(key, err)
 }
 
-// keyText writes a private key.
+// keyText encodes a private key.
 func (c *invocation) keyText(key crypto.PrivateKey, err error) (value, error) {
 	if err != nil {
 		return nil, problem("function %s: %s", c.name, err)
@@ -217,7 +217,7 @@ func callWireGuardPublic(c *invocation) (value, error) {
 	return base64.StdEncoding.EncodeToString(public), nil
 }
 
-// callPublicKey returns the public key to a private one, or that of a certificate.
+// callPublicKey returns the public key of a private key or a certificate.
 func callPublicKey(c *invocation) (value, error) {
 	if err := c.takes(1, 2); err != nil {
 		return nil, err
@@ -234,14 +234,14 @@ func callPublicKey(c *invocation) (value, error) {
 		form = strings.ToLower(form)
 	}
 	if form != "pem" && form != "pkix" && form != "ssh" {
-		return nil, problem("function x509publickey: the form has to be pem, pkix or ssh")
+		return nil, problem("function x509publickey: the form must be pem, pkix or ssh")
 	}
 	if err := c.env.run.meter.Step(costOfCurveKey); err != nil {
 		return nil, err
 	}
 	key, err := keys.PublicOf(text)
 	if err != nil {
-		return nil, problem("function x509publickey: argument 1 has to be a private key, a public key or a certificate in PEM format")
+		return nil, problem("function x509publickey: argument 1 must be a private key, a public key or a certificate in PEM format")
 	}
 	return c.publicText(key, form)
 }
@@ -253,10 +253,10 @@ func (c *invocation) publicText(key crypto.PublicKey, form string) (value, error
 	return c.made(keys.PublicPEM(key, form == "pkix"))
 }
 
-// dateForm is how certificates are dated in the language.
+// dateForm is the date format of certificates in the language.
 const dateForm = "Jan 2 15:04:05 2006"
 
-// callCertificate signs a certificate, by itself or by an authority.
+// callCertificate creates a certificate, self-signed or signed by an authority.
 func callCertificate(c *invocation) (value, error) {
 	if err := c.takes(1, 1); err != nil {
 		return nil, err
@@ -276,7 +276,7 @@ func callCertificate(c *invocation) (value, error) {
 	return c.made(wanted.Sign(c.env.run.entropy))
 }
 
-// fields reads the fields of a certificate and remembers the first that is wrong.
+// fields reads the fields of a certificate and records the first invalid one.
 type fields struct {
 	dict  *dict
 	wrong error
@@ -288,7 +288,7 @@ func (f *fields) fail(name, what string) {
 	}
 }
 
-// text returns a field, empty if it is not there.
+// text returns a field, empty if it is missing.
 func (f *fields) text(name string) string {
 	c := f.dict.get(name)
 	if c == nil || c.value == nil {
@@ -296,12 +296,12 @@ func (f *fields) text(name string) string {
 	}
 	text, ok := simpleText(c.value)
 	if !ok {
-		f.fail(name, "has to be a text")
+		f.fail(name, "must be a text")
 	}
 	return text
 }
 
-// texts returns a field that is a list, or a single text.
+// texts returns a field that is a list or a single text.
 func (f *fields) texts(name string) []string {
 	c := f.dict.get(name)
 	if c == nil {
@@ -318,7 +318,7 @@ func (f *fields) texts(name string) []string {
 	for _, item := range l.cells {
 		text, ok := simpleText(item.value)
 		if !ok {
-			f.fail(name, "has to be a list of texts")
+			f.fail(name, "must be a list of texts")
 		}
 		texts = append(texts, text)
 	}
@@ -360,7 +360,7 @@ func (f *fields) validity(c *keys.Certificate, entropy *template.Entropy) {
 	if text := f.text("validity"); text != "" {
 		n, err := strconv.ParseInt(text, 10, 32)
 		if err != nil {
-			f.fail("validity", "has to be a number of hours")
+			f.fail("validity", "must be a number of hours")
 		}
 		hours = n
 	}
@@ -368,19 +368,19 @@ func (f *fields) validity(c *keys.Certificate, entropy *template.Entropy) {
 	if text := f.text("validFrom"); text != "" {
 		from, err := time.Parse(dateForm, text)
 		if err != nil {
-			f.fail("validFrom", "has to be a date such as "+dateForm)
+			f.fail("validFrom", "must be a date such as "+dateForm)
 		}
 		c.From = from
 	}
 	c.Until = c.From.Add(time.Duration(hours) * time.Hour)
 }
 
-// keys reads the keys: the one that is certified, and the one that signs.
+// keys reads the keys: the one to certify, and the one that signs.
 func (f *fields) keys(c *keys.Certificate) {
 	if text := f.text("privateKey"); text != "" {
 		key, err := keys.ParsePrivate(text)
 		if err != nil {
-			f.fail("privateKey", "has to be a private key in PEM format")
+			f.fail("privateKey", "must be a private key in PEM format")
 			return
 		}
 		c.Signer, c.Public = key, key.Public()
@@ -388,7 +388,7 @@ func (f *fields) keys(c *keys.Certificate) {
 	if text := f.text("publicKey"); text != "" {
 		key, err := keys.ParsePublic(text)
 		if err != nil {
-			f.fail("publicKey", "has to be a public key in PEM format")
+			f.fail("publicKey", "must be a public key in PEM format")
 		}
 		c.Public = key
 	}
@@ -406,15 +406,15 @@ func (f *fields) keys(c *keys.Certificate) {
 func (f *fields) authority(c *keys.Certificate, text string) {
 	var err error
 	if c.Issuer, err = keys.ParseCertificate(text); err != nil {
-		f.fail("caCert", "has to be a certificate in PEM format")
+		f.fail("caCert", "must be a certificate in PEM format")
 	}
 	if c.Signer, err = keys.ParsePrivate(f.text("caPrivateKey")); err != nil {
-		f.fail("caPrivateKey", "has to be the private key to caCert")
+		f.fail("caPrivateKey", "must be the private key to caCert")
 	}
 }
 
-// callParseCertificate tells what is in a certificate. Its validity is that from its beginning to its end: what is left of
-// it would depend on the clock.
+// callParseCertificate returns the content of a certificate. Its validity is given as start and end: the remaining time
+// would depend on the clock.
 func callParseCertificate(c *invocation) (value, error) {
 	if err := c.takes(1, 1); err != nil {
 		return nil, err
@@ -459,7 +459,7 @@ func callParseCertificate(c *invocation) (value, error) {
 	return d, c.build(int64(len(text)))
 }
 
-// usages are what a key can be used for, by the names that the language has for them.
+// usages are the usages of a key, by their names in the language.
 var usages = []struct {
 	name  string
 	usage x509.KeyUsage
@@ -470,7 +470,7 @@ var usages = []struct {
 	{"EncipherOnly", x509.KeyUsageEncipherOnly}, {"DecipherOnly", x509.KeyUsageDecipherOnly},
 }
 
-// extended are further uses.
+// extended are the extended usages.
 var extended = []struct {
 	name  string
 	usage x509.ExtKeyUsage
@@ -523,7 +523,7 @@ func usageNames(certificate *x509.Certificate) []string {
 	return names
 }
 
-// isPEM makes a condition of a function that reads keys.
+// isPEM converts a parser of keys to a condition.
 func isPEM[T any](parse func(string) (T, error)) func(string) bool {
 	return func(text string) bool {
 		_, err := parse(text)

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// addresses are so many addresses in a row.
+// addresses is a range of consecutive addresses.
 type addresses struct {
 	first netip.Addr
 	count int64
 }
 
-// callIPSet takes addresses out of ranges: the first ones, or those at given indexes.
+// callIPSet selects addresses from ranges: the first ones, or those at given indexes.
 func callIPSet(c *invocation) (value, error) {
 	if err := c.takes(2, -1); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func callIPSet(c *invocation) (value, error) {
 	return c.env.run.addressesAt(c.name, ranges, indexes[:count])
 }
 
-// ranges reads the first argument: a range or a list of them.
+// ranges parses the first argument: a range or a list of ranges.
 func (c *invocation) ranges() ([]addresses, error) {
 	texts := newList(c.args[:1])
 	if l, ok := c.args[0].(*list); ok {
@@ -57,7 +57,7 @@ func (c *invocation) ranges() ([]addresses, error) {
 	return c.env.run.ranges(c.name, texts)
 }
 
-// ranges reads ranges, each of them an address, a network, or two addresses with a dash between them.
+// ranges parses ranges, each of them an address, a network, or two addresses separated by a dash.
 func (r *run) ranges(function string, texts *list) ([]addresses, error) {
 	var all []addresses
 	for _, c := range texts.cells {
@@ -66,7 +66,7 @@ func (r *run) ranges(function string, texts *list) ([]addresses, error) {
 		}
 		text, ok := c.value.(string)
 		if !ok {
-			return nil, problem("function %s: a range of addresses has to be a string, not a value of type %s", function, typeOf(c.value))
+			return nil, problem("function %s: a range of addresses must be a string, not a value of type %s", function, typeOf(c.value))
 		}
 		found, ok := rangeOf(text)
 		if !ok {
@@ -80,7 +80,7 @@ func (r *run) ranges(function string, texts *list) ([]addresses, error) {
 	return all, nil
 }
 
-// rangeOf reads one range.
+// rangeOf parses one range.
 func rangeOf(text string) (addresses, bool) {
 	if network, err := netip.ParsePrefix(text); err == nil {
 		return between(network.Masked().Addr(), lastAddress(network)), true
@@ -101,8 +101,8 @@ func rangeOf(text string) (addresses, bool) {
 	return between(first, last), true
 }
 
-// between returns the addresses between two, both included. There are never more than can be counted with half an int64, so
-// that sums of a few are numbers as well.
+// between returns the addresses between two, both included. The count is capped at half the maximum of an int64, so that
+// sums of a few do not overflow.
 func between(first, last netip.Addr) addresses {
 	const most = math.MaxInt64 / 2
 	a, b := first.AsSlice(), last.AsSlice()
@@ -116,7 +116,7 @@ func between(first, last netip.Addr) addresses {
 	return addresses{first, count + 1}
 }
 
-// addressesAt returns the addresses at indexes into ranges that follow each other.
+// addressesAt returns the addresses at indexes into consecutive ranges.
 func (r *run) addressesAt(function string, ranges []addresses, indexes []int64) (value, error) {
 	found := make([]value, len(indexes))
 	for i, index := range indexes {
@@ -137,7 +137,7 @@ func (r *run) addressesAt(function string, ranges []addresses, indexes []int64) 
 	return newList(found), r.meter.Build(sizeOfCell * int64(len(found)))
 }
 
-// indexes returns integers and the integers in lists.
+// indexes returns integers, and the integers in lists.
 func (r *run) indexes(function string, values []value) ([]int64, error) {
 	var all []int64
 	for _, v := range values {
@@ -158,7 +158,7 @@ func (r *run) indexes(function string, values []value) ([]int64, error) {
 			}
 			all = append(all, inner...)
 		default:
-			return nil, problem("function %s: the indexes have to be integers or lists of them, not a value of type %s", function, typeOf(v))
+			return nil, problem("function %s: the indexes must be integers or lists of them, not a value of type %s", function, typeOf(v))
 		}
 	}
 	return all, nil
@@ -172,8 +172,8 @@ func (l *list) values() []value {
 	return values
 }
 
-// formStaticIPs yields addresses of the network that the map around the expression belongs to: as many as there are
-// instances, at indexes into what is static in the subnets. These are the names that manifests of BOSH have for such things.
+// formStaticIPs returns addresses of the network that the map around the expression belongs to: as many as there are
+// instances, at indexes into the static addresses of the subnets. The names come from BOSH manifests.
 func formStaticIPs(e *env, c *call) (outcome, error) {
 	args, _, err := e.evalAll(c.positional)
 	if err != nil {
@@ -204,7 +204,7 @@ func formStaticIPs(e *env, c *call) (outcome, error) {
 	return just(&list{cells: all.(*list).cells[:count]}), nil
 }
 
-// staticRanges returns what is static in the subnets of the network whose name the map around the expression has.
+// staticRanges returns the static addresses in the subnets of the network whose name is in the map around the expression.
 func (e *env) staticRanges() ([]addresses, error) {
 	name, err := e.eval(&reference{path: []string{"name"}})
 	if err != nil {
@@ -212,7 +212,7 @@ func (e *env) staticRanges() ([]addresses, error) {
 	}
 	network, ok := name.value.(string)
 	if !ok {
-		return nil, problem("function static_ips: name has to be that of a network, not a value of type %s", typeOf(name.value))
+		return nil, problem("function static_ips: name must be that of a network, not a value of type %s", typeOf(name.value))
 	}
 	subnets, err := e.listAt("networks", network, "subnets")
 	if err != nil {
@@ -230,7 +230,7 @@ func (e *env) staticRanges() ([]addresses, error) {
 		texts, ok := d.get("static").value.(*list)
 		if !ok {
 			return nil, problem(
-				"function static_ips: the static addresses of a subnet have to be a list, not a value of type %s",
+				"function static_ips: the static addresses of a subnet must be a list, not a value of type %s",
 				typeOf(d.get("static").value),
 			)
 		}
@@ -243,8 +243,8 @@ func (e *env) staticRanges() ([]addresses, error) {
 	return all, nil
 }
 
-// listAt returns the list at a path from the root, completely evaluated, or nil if there is none. The path can have values
-// in it, so that no error shows it.
+// listAt returns the list at a path from the root, completely evaluated, or nil if there is none. The path may contain
+// values, so no error shows it.
 func (e *env) listAt(path ...string) (*list, error) {
 	c, rest, err := e.begin(append([]string{""}, path...))
 	if err != nil || c == nil {
@@ -259,7 +259,7 @@ func (e *env) listAt(path ...string) (*list, error) {
 	return found, err
 }
 
-// automatic is the size of a pool: the instances of all jobs that use it. These are the names that manifests of BOSH have.
+// automatic is the size of a pool: the number of instances of all jobs that use it. The names come from BOSH manifests.
 type automatic struct{ span }
 
 func (a *automatic) eval(e *env, _ bool) (outcome, error) {
@@ -288,14 +288,14 @@ func (a *automatic) eval(e *env, _ bool) (outcome, error) {
 		}
 		count, ok := instances.value.(int64)
 		if !ok {
-			return outcome{}, problem("the instances of a job have to be an integer, not a value of type %s", typeOf(instances.value))
+			return outcome{}, problem("the instances of a job must be an integer, not a value of type %s", typeOf(instances.value))
 		}
 		size += count
 	}
 	return just(size), nil
 }
 
-// pool returns the name of the pool that the expression is the size of.
+// pool returns the name of the pool whose size the expression computes.
 func (e *env) pool() (string, error) {
 	steps := e.path.steps()
 	if len(steps) != 3 || steps[0] != "resource_pools" || steps[2] != "size" {

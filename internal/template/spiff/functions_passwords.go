@@ -32,7 +32,8 @@ func callBcrypt(c *invocation) (value, error) {
 	return c.made(keys.Bcrypt(c.env.run.entropy, password, cost))
 }
 
-// made returns a text that was made, or says why it was not. The errors of the package keys tell nothing of what they got.
+// made returns a generated text, or the reason why there is none. The errors of the package keys contain nothing of their
+// input.
 func (c *invocation) made(text string, err error) (value, error) {
 	if err != nil {
 		return nil, problem("function %s: %s", c.name, err)
@@ -40,7 +41,7 @@ func (c *invocation) made(text string, err error) (value, error) {
 	return text, c.build(int64(len(text)))
 }
 
-// twoTexts returns the arguments of a function that takes two strings.
+// twoTexts returns the arguments of a function with two strings.
 func (c *invocation) twoTexts() (first, second string, err error) {
 	if err := c.takes(2, 2); err != nil {
 		return "", "", err
@@ -52,7 +53,7 @@ func (c *invocation) twoTexts() (first, second string, err error) {
 	return first, second, err
 }
 
-// callBcryptCheck reports whether a hash is that of a password. It takes as long as the hash took, which is bounded.
+// callBcryptCheck reports whether a hash matches a password. It takes as long as creating the hash, which is bounded.
 func callBcryptCheck(c *invocation) (value, error) {
 	password, hash, err := c.twoTexts()
 	if err != nil {
@@ -71,7 +72,7 @@ func callBcryptCheck(c *invocation) (value, error) {
 	return keys.IsBcrypt(hash, password), nil
 }
 
-// callMD5Crypt hashes a password in the way of Apache.
+// callMD5Crypt hashes a password with Apache's method.
 func callMD5Crypt(c *invocation) (value, error) {
 	if err := c.takes(1, 1); err != nil {
 		return nil, err
@@ -102,9 +103,9 @@ func callMD5CryptCheck(c *invocation) (value, error) {
 }
 
 const (
-	// methodOfEncryption is the only one that the language has.
+	// methodOfEncryption is the only method of the language.
 	methodOfEncryption = "3DES"
-	// cipherBytesPerStep is how many bytes are encrypted in the time of a step.
+	// cipherBytesPerStep is the number of bytes encrypted per step.
 	cipherBytesPerStep = 8
 )
 
@@ -128,7 +129,7 @@ func callEncrypt(c *invocation) (value, error) {
 	return c.made(keys.EncryptSpiff(c.env.run.entropy, key, text))
 }
 
-// callDecrypt reads the value that was encrypted. It is data, as everything that a template reads.
+// callDecrypt decrypts a value. The value is data, like everything that a template reads.
 func callDecrypt(c *invocation) (value, error) {
 	key, err := c.encryptionKey()
 	if err != nil {
@@ -152,16 +153,16 @@ func callDecrypt(c *invocation) (value, error) {
 	return c.taken(fromPlain(plain))
 }
 
-// encryptionKey returns the key among the arguments. The original falls back to one of its environment.
+// encryptionKey returns the key among the arguments. The original falls back to an environment variable.
 func (c *invocation) encryptionKey() (string, error) {
 	if err := c.takes(1, 3); err != nil {
 		return "", err
 	}
 	if len(c.args) == 3 && c.args[2] != methodOfEncryption {
-		return "", problem("function %s: the method has to be %s", c.name, methodOfEncryption)
+		return "", problem("function %s: the method must be %s", c.name, methodOfEncryption)
 	}
 	if len(c.args) == 1 || len(c.args) == 2 && c.args[1] == methodOfEncryption {
-		return "", problem("function %s: the key has to be argument 2, because a blueprint must not depend on the environment", c.name)
+		return "", problem("function %s: the key must be argument 2, because a blueprint must not depend on the environment", c.name)
 	}
 	key, err := c.text(1)
 	if err == nil && key == "" {

@@ -19,7 +19,7 @@ import (
 	"unicode/utf8"
 )
 
-// callJoin writes its arguments, and the items of lists among them, with a separator between them.
+// callJoin joins its arguments, and the items of lists among them, with a separator.
 func callJoin(c *invocation) (value, error) {
 	if err := c.takes(1, -1); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func callJoin(c *invocation) (value, error) {
 	return strings.Join(parts, separator), c.build(int64(size))
 }
 
-// simpleTexts writes a simple value or the items of a list of them. Nil is no text.
+// simpleTexts formats a simple value, or the items of a list of them. Nil yields no text.
 func simpleTexts(v value) ([]string, bool) {
 	if v == nil {
 		return nil, true
@@ -65,7 +65,7 @@ func simpleTexts(v value) ([]string, bool) {
 	return texts, true
 }
 
-// callSplit divides a string at a separator, or into pieces of a length.
+// callSplit splits a string at a separator, or into pieces of a length.
 func callSplit(c *invocation) (value, error) {
 	if err := c.takes(2, 3); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func callSplit(c *invocation) (value, error) {
 	return nil, c.wrong(0, "a string or an integer")
 }
 
-// optional returns an integer argument that may be missing.
+// optional returns an optional integer argument.
 func (c *invocation) optional(index, otherwise int) (int, error) {
 	if len(c.args) <= index {
 		return otherwise, nil
@@ -99,10 +99,10 @@ func (c *invocation) optional(index, otherwise int) (int, error) {
 	return int(max(min(n, 1<<31), -1)), err
 }
 
-// pieces divides a string into pieces of so many characters. The last one has what remains.
+// pieces splits a string into pieces of length characters. The last one has the rest.
 func (c *invocation) pieces(text string, length int64, limit int) (value, error) {
 	if length <= 0 {
-		return nil, problem("function split: the length of the pieces has to be positive")
+		return nil, problem("function split: the length of the pieces must be positive")
 	}
 	if err := c.buildRepeated(len(text)/int(min(length, 1<<31))+1, sizeOfCell); err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func callSplitMatch(c *invocation) (value, error) {
 	return c.texts(expression.Split(text, limit))
 }
 
-// pattern returns the regular expression in one argument and the string in another one that it is applied to.
+// pattern returns the regular expression in one argument and the string in another one.
 func (c *invocation) pattern(pattern, text int) (*regexp.Regexp, string, error) {
 	source, err := c.text(pattern)
 	if err != nil {
@@ -159,10 +159,10 @@ func (c *invocation) pattern(pattern, text int) (*regexp.Regexp, string, error) 
 	return expression, subject, nil
 }
 
-// explain lets an expression catch an error, unless it is a limit.
+// explain converts an error to one that an expression can catch, unless it is a limit.
 func (c *invocation) explain(err error) error { return explainForeign(c.name, err) }
 
-// callTrim removes characters from both ends of a string or of the strings in a list.
+// callTrim trims characters from both ends of a string or of the strings in a list.
 func callTrim(c *invocation) (value, error) {
 	if err := c.takes(1, 2); err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func callTrim(c *invocation) (value, error) {
 	for i, item := range l.cells {
 		text, ok := item.value.(string)
 		if !ok {
-			return nil, problem("function trim: the items of the list have to be strings")
+			return nil, problem("function trim: the items of the list must be strings")
 		}
 		if err := c.env.run.meter.Step(int64(len(text)) * int64(1+len(cutset)) / bytesPerStep); err != nil {
 			return nil, err
@@ -195,7 +195,7 @@ func callTrim(c *invocation) (value, error) {
 	return c.texts(texts)
 }
 
-// textFunction makes a function of one that changes a string.
+// textFunction converts a string function to a function of the engine.
 func textFunction(change func(string) string) builtin {
 	return func(c *invocation) (value, error) {
 		if err := c.takes(1, 1); err != nil {
@@ -209,7 +209,7 @@ func textFunction(change func(string) string) builtin {
 	}
 }
 
-// callSubstr returns a part of a string. Negative indexes count from the end.
+// callSubstr returns a substring. Negative indexes count from the end.
 func callSubstr(c *invocation) (value, error) {
 	if err := c.takes(2, 3); err != nil {
 		return nil, err
@@ -234,7 +234,7 @@ func callSubstr(c *invocation) (value, error) {
 	return text[bounds[0]:bounds[1]], nil
 }
 
-// callReplace replaces a text by another one, or by what a lambda makes of it.
+// callReplace replaces a text by another one, or by the result of a lambda.
 func callReplace(c *invocation) (value, error) {
 	return c.replaced(func(text string) (finder, error) {
 		old, err := c.text(1)
@@ -247,7 +247,7 @@ func callReplace(c *invocation) (value, error) {
 	}, func(replacement string, _ string, _ []int) string { return replacement })
 }
 
-// callReplaceMatch replaces what a regular expression matches. In the replacement $1 stands for a group of the match.
+// callReplaceMatch replaces the matches of a regular expression. In the replacement, $1 refers to a group of the match.
 func callReplaceMatch(c *invocation) (value, error) {
 	var expression *regexp.Regexp
 	return c.replaced(func(text string) (finder, error) {
@@ -273,10 +273,10 @@ func callReplaceMatch(c *invocation) (value, error) {
 	})
 }
 
-// finder returns the next match at or after an offset: where it begins and ends, and the same for its groups.
+// finder returns the next match at or after an offset: its start and end, and those of its groups.
 type finder func(text string, from int) []int
 
-// replaced replaces matches in a string by a text or by what a lambda yields.
+// replaced replaces matches in a string by a text or by the result of a lambda.
 func (c *invocation) replaced(
 	prepare func(text string) (finder, error),
 	expand func(replacement, text string, match []int) string,
@@ -320,7 +320,7 @@ func (c *invocation) replaced(
 	return string(append(result, text[last:]...)), c.build(int64(len(text)))
 }
 
-// substitute returns what makes the replacement of a match: a text or a lambda.
+// substitute returns a function for the replacement of a match: a text or a lambda.
 func (c *invocation) substitute(
 	text string,
 	expand func(replacement, text string, match []int) string,
@@ -346,7 +346,7 @@ func (c *invocation) substitute(
 			}
 			part, ok := out.value.(string)
 			if !ok {
-				return "", problem("function %s: the lambda has to yield a string", c.name)
+				return "", problem("function %s: the lambda must yield a string", c.name)
 			}
 			return part, c.build(int64(len(part)))
 		}, nil
@@ -354,7 +354,7 @@ func (c *invocation) substitute(
 	return nil, c.wrong(2, "a string or a lambda")
 }
 
-// callMatch returns what a regular expression and its groups match: once, or as often as the third argument says.
+// callMatch returns the matches of a regular expression and its groups: once, or as often as the third argument says.
 func callMatch(c *invocation) (value, error) {
 	if err := c.takes(2, 3); err != nil {
 		return nil, err
@@ -387,7 +387,7 @@ func callMatch(c *invocation) (value, error) {
 	return newList(all), nil
 }
 
-// repetitions returns an argument that is a number, or true for as many as possible, or false for one.
+// repetitions returns an argument that is a number, true for as many as possible, or false for one.
 func (c *invocation) repetitions(index int) (int, error) {
 	switch n := c.args[index].(type) {
 	case bool:
@@ -400,10 +400,10 @@ func (c *invocation) repetitions(index int) (int, error) {
 			return int(max(min(n, 1<<31), -1)), nil
 		}
 	}
-	return 0, problem("function %s: argument %d has to be a boolean or an integer other than zero", c.name, index+1)
+	return 0, problem("function %s: argument %d must be a boolean or an integer other than zero", c.name, index+1)
 }
 
-// callFormat formats values. Lists and maps are written as YAML.
+// callFormat formats values. Lists and maps are formatted as YAML.
 func callFormat(c *invocation) (value, error) {
 	if err := c.takes(1, -1); err != nil {
 		return nil, err
@@ -487,7 +487,7 @@ func callMD5(c *invocation) (value, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// hashes are the hash functions by their names.
+// hashes are the hash functions by name.
 var hashes = map[string]func([]byte) []byte{
 	"md4":        func(b []byte) []byte { return append(slices.Clip(b), md4OfNothing...) },
 	"md5":        func(b []byte) []byte { sum := md5.Sum(b); return sum[:] },
@@ -500,8 +500,8 @@ var hashes = map[string]func([]byte) []byte{
 	"sha512/256": func(b []byte) []byte { sum := sha512.Sum512_256(b); return sum[:] },
 }
 
-// md4OfNothing is what the original appends to a text instead of hashing it. It has been like that from the beginning, so
-// that whatever the result is used for relies on it.
+// md4OfNothing is what the original appends to a text instead of hashing it. It has always done so, and uses of the result
+// depend on it.
 var md4OfNothing, _ = hex.DecodeString("31d6cfe0d16ae931b73c59d7e0c089c0")
 
 func callHash(c *invocation) (value, error) {
@@ -550,7 +550,7 @@ func (c *invocation) pathPart(part func(string) string) (value, error) {
 	return part(parsed.Path), nil
 }
 
-// callParseURL takes a URL apart.
+// callParseURL splits a URL into its parts.
 func callParseURL(c *invocation) (value, error) {
 	if err := c.takes(1, 1); err != nil {
 		return nil, err

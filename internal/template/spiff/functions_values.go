@@ -25,7 +25,7 @@ func callType(c *invocation) (value, error) {
 	return typeOf(c.args[0]), nil
 }
 
-// callString writes a simple value; an integer can be written in another base.
+// callString formats a simple value; an integer can be formatted in another base.
 func callString(c *invocation) (value, error) {
 	if err := c.takes(1, 2); err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ var mathFunctions = map[string]func(float64) float64{
 	"asinh": math.Asinh, "acosh": math.Acosh, "sqrt": math.Sqrt, "exp": math.Exp, "log": math.Log, "log10": math.Log10,
 }
 
-// integral are the functions that yield integers.
+// integral are the functions that return integers.
 var integral = []string{"floor", "ceil", "round", "roundtoeven"}
 
 func mathFunction(name string, function func(float64) float64) builtin {
@@ -185,7 +185,7 @@ func callAsYAML(c *invocation) (value, error) {
 	return c.yaml(0)
 }
 
-// yaml writes an argument as YAML.
+// yaml encodes an argument as YAML.
 func (c *invocation) yaml(index int) (string, error) {
 	plain, err := c.plain(index)
 	if err != nil {
@@ -201,7 +201,7 @@ func (c *invocation) yaml(index int) (string, error) {
 	return text, c.build(int64(len(text)))
 }
 
-// callParse reads YAML or JSON. What it describes is data: expressions in it are not evaluated.
+// callParse parses YAML or JSON. The result is data: expressions in it are not evaluated.
 func callParse(c *invocation) (value, error) {
 	if err := c.takes(1, 2); err != nil {
 		return nil, err
@@ -225,7 +225,7 @@ func callParse(c *invocation) (value, error) {
 	case "multiyaml", "importmulti":
 		return c.documents(text)
 	default:
-		return nil, problem("function parse: the mode has to be import, yaml, multiyaml, importmulti, template or text")
+		return nil, problem("function parse: the mode must be import, yaml, multiyaml, importmulti, template or text")
 	}
 	plain, err := c.env.run.meter.DecodeYAML(text)
 	if err != nil {
@@ -234,7 +234,7 @@ func callParse(c *invocation) (value, error) {
 	return c.taken(fromPlain(plain))
 }
 
-// documents reads all documents of a text. What they describe is data.
+// documents parses all documents of a text. The result is data.
 func (c *invocation) documents(text string) (value, error) {
 	plain, err := c.env.run.meter.DecodeYAMLDocuments(text)
 	if err != nil {
@@ -243,7 +243,7 @@ func (c *invocation) documents(text string) (value, error) {
 	return c.taken(fromPlain(plain))
 }
 
-// template makes a template of a text. If the text is no file of the blueprint, errors do not show anything of it.
+// template compiles a text to a template. If the text is not a file of the blueprint, errors show nothing of it.
 func (c *invocation) template(text string, hidden bool) (*blank, error) {
 	plain, err := c.env.run.meter.DecodeYAML(text)
 	if err != nil {
@@ -263,10 +263,10 @@ func (c *invocation) compiled(plain any, hidden bool) (*blank, error) {
 	return &blank{compiled, plain, c.env}, nil
 }
 
-// taken returns the value of a cell that was made of a plain value.
+// taken returns the value of a cell created from a plain value.
 func (c *invocation) taken(made *cell) (value, error) { return made.value, made.force() }
 
-// callRead reads a file of the blueprint: as a text, or as YAML whose expressions are evaluated here.
+// callRead reads a file of the blueprint: as text, or as YAML whose expressions are evaluated here.
 func callRead(c *invocation) (value, error) {
 	if err := c.takes(1, 2); err != nil {
 		return nil, err
@@ -296,7 +296,7 @@ func callRead(c *invocation) (value, error) {
 	return c.interpret(content, mode)
 }
 
-// interpret makes a value of the content of a file.
+// interpret converts the content of a file to a value.
 func (c *invocation) interpret(content, mode string) (value, error) {
 	switch mode {
 	case "text":
@@ -321,10 +321,10 @@ func (c *invocation) interpret(content, mode string) (value, error) {
 		}
 		return c.evaluated(plain)
 	}
-	return nil, problem("function read: the mode has to be yaml, import, multiyaml, importmulti, template, text or binary")
+	return nil, problem("function read: the mode must be yaml, import, multiyaml, importmulti, template, text or binary")
 }
 
-// evaluated evaluates what a file contains here.
+// evaluated evaluates the content of a file here.
 func (c *invocation) evaluated(plain any) (value, error) {
 	b, err := c.compiled(plain, false)
 	if err != nil {
@@ -334,7 +334,7 @@ func (c *invocation) evaluated(plain any) (value, error) {
 	return out.value, err
 }
 
-// listFunction makes a function that lists the files, or the directories, in a directory of the blueprint.
+// listFunction returns a function that lists the files, or the directories, in a directory of the blueprint.
 func listFunction(directories bool) builtin {
 	return func(c *invocation) (value, error) {
 		if err := c.takes(1, 1); err != nil {
@@ -358,7 +358,8 @@ func listFunction(directories bool) builtin {
 	}
 }
 
-// lookupFunction makes a function that tells in which of some directories of the blueprint there is a file, or a directory.
+// lookupFunction returns a function that finds the directories of the blueprint, among some, that contain a given file or
+// directory.
 func lookupFunction(directories bool) builtin {
 	return func(c *invocation) (value, error) {
 		if err := c.takes(2, -1); err != nil {
@@ -388,7 +389,7 @@ func lookupFunction(directories bool) builtin {
 	}
 }
 
-// below returns the paths of a name in the directories that are the other arguments, or items of these.
+// below returns the paths of a name in the directories given by the other arguments, or by lists among them.
 func (c *invocation) below(name string) ([]string, error) {
 	var paths []string
 	for i := 1; i < len(c.args); i++ {
@@ -409,7 +410,7 @@ func (c *invocation) below(name string) ([]string, error) {
 	return paths, nil
 }
 
-// networkFunction makes a function of one that tells something about a network.
+// networkFunction converts a function of a network to a function of the engine.
 func networkFunction(tell func(netip.Prefix) value) builtin {
 	return func(c *invocation) (value, error) {
 		if err := c.takes(1, 1); err != nil {
@@ -430,7 +431,7 @@ func (c *invocation) network(index int) (netip.Prefix, error) {
 	}
 	network, err := netip.ParsePrefix(text)
 	if err != nil {
-		return netip.Prefix{}, problem("function %s: argument %d has to be a network in CIDR notation", c.name, index+1)
+		return netip.Prefix{}, problem("function %s: argument %d must be a network in CIDR notation", c.name, index+1)
 	}
 	return network, nil
 }
@@ -453,19 +454,19 @@ func callContainsIP(c *invocation) (value, error) {
 	}
 	address, err := netip.ParseAddr(text)
 	if err != nil {
-		return nil, problem("function contains_ip: argument 2 has to be an IP address")
+		return nil, problem("function contains_ip: argument 2 must be an IP address")
 	}
 	return network.Contains(address.Unmap()), nil
 }
 
 const (
-	// maxVersion is the greatest length of a version or of a condition on one.
+	// maxVersion is the maximum length of a version or of a version constraint.
 	maxVersion = 256
-	// costOfVersion is what reading one takes in steps.
+	// costOfVersion is the cost of parsing one in steps.
 	costOfVersion = 50
 )
 
-// versionText returns an argument that is a version or a condition.
+// versionText returns an argument that is a version or a version constraint.
 func (c *invocation) versionText(index int) (string, error) {
 	text, err := c.text(index)
 	if err != nil {
@@ -548,7 +549,7 @@ func callVersionMetadata(c *invocation) (value, error) {
 	return c.changed((*semver.Version).Metadata, func(v *semver.Version, text string) (semver.Version, error) { return v.SetMetadata(text) })
 }
 
-// callVersionRelease returns a version without what follows its three numbers, or with the numbers of another one.
+// callVersionRelease returns a version without its suffixes, or with the numbers of another one.
 func callVersionRelease(c *invocation) (value, error) {
 	if err := c.takes(1, 2); err != nil {
 		return nil, err
@@ -567,7 +568,7 @@ func callVersionRelease(c *invocation) (value, error) {
 	return withSuffixes(*numbers, parsed.Prerelease(), parsed.Metadata()), nil
 }
 
-// withSuffixes writes a version with other suffixes, which come from a version and are valid. A leading v stays.
+// withSuffixes formats a version with other suffixes, which come from a version and are valid. A leading v stays.
 func withSuffixes(v semver.Version, prerelease, metadata string) value {
 	v, _ = v.SetPrerelease(prerelease)
 	v, _ = v.SetMetadata(metadata)
@@ -589,7 +590,7 @@ func callVersionCompare(c *invocation) (value, error) {
 	return int64(a.Compare(b)), nil
 }
 
-// callVersionMatch reports whether a version meets all conditions.
+// callVersionMatch reports whether a version satisfies all constraints.
 func callVersionMatch(c *invocation) (value, error) {
 	if err := c.takes(1, -1); err != nil {
 		return nil, err
@@ -614,7 +615,7 @@ func callVersionMatch(c *invocation) (value, error) {
 	return true, nil
 }
 
-// callVersionValidate returns a version if it meets all conditions, and fails otherwise.
+// callVersionValidate returns a version if it satisfies all constraints, and fails otherwise.
 func callVersionValidate(c *invocation) (value, error) {
 	met, err := callVersionMatch(c)
 	if err != nil {
@@ -626,7 +627,7 @@ func callVersionValidate(c *invocation) (value, error) {
 	return c.args[0], nil
 }
 
-// callVersionSort sorts versions, which are its arguments or the items of a list.
+// callVersionSort sorts versions, given as arguments or as a list.
 func callVersionSort(c *invocation) (value, error) {
 	args := c.args
 	if len(args) == 1 {

@@ -10,8 +10,8 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// The properties: the output is never larger than allowed, an error never tells a secret, and the same input gives the same
-// output or the same error.
+// Properties: the output never exceeds its limit, an error never contains a secret, and the same input gives the same output
+// or the same error.
 func FuzzEvaluate(f *testing.F) {
 	for _, c := range languageExamples {
 		f.Add(c.text)
@@ -37,7 +37,7 @@ func FuzzEvaluate(f *testing.F) {
 	})
 }
 
-// fuzzOnce evaluates a template and returns what it yields, or its error.
+// fuzzOnce evaluates a template and returns its result, or its error.
 func fuzzOnce(t *testing.T, compiled *Template, text string) string {
 	t.Helper()
 	result, err := compiled.Evaluate(Input{

@@ -18,7 +18,7 @@ import (
 
 var issued = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
-// generate evaluates a template that may generate values, and reports whether it has.
+// generate evaluates a template that may generate values, and reports whether it did.
 func generate(t *testing.T, text, seed string, state map[string]any) (result *Result, generated bool, err error) {
 	t.Helper()
 	entropy := template.NewEntropy([]byte(seed), issued)
@@ -26,7 +26,7 @@ func generate(t *testing.T, text, seed string, state map[string]any) (result *Re
 	return result, entropy.Used(), err
 }
 
-// What is marked as state is generated once, follows from the seed, and is kept whatever the seed is then.
+// Values marked as state are generated once, follow from the seed, and are kept even with another seed.
 func TestGeneratedValuesAreKept(t *testing.T) {
 	for text, form := range map[string]string{
 		`a: (( &state(rand("[:alnum:]", 12)) ))`: `^\{"a":"[0-9A-Za-z]{12}"\}$`,
@@ -74,7 +74,7 @@ func TestGeneratedValuesAreKept(t *testing.T) {
 	}
 }
 
-// What is not kept is not generated, and nothing can catch that.
+// Values that are not kept are not generated, and nothing can catch the error.
 func TestOnlyWhatIsKeptIsGenerated(t *testing.T) {
 	for name := range generators {
 		for _, text := range []string{
@@ -97,15 +97,15 @@ func TestOnlyWhatIsKeptIsGenerated(t *testing.T) {
 func TestGeneratorsRefuse(t *testing.T) {
 	for call, want := range map[string]string{
 		`bcrypt(k)`:                        "at most 72 bytes",
-		`bcrypt("x", 15)`:                  "cost of bcrypt has to be at most 14",
+		`bcrypt("x", 15)`:                  "cost of bcrypt must be at most 14",
 		`bcrypt("x", 4611686018427387904)`: "at most 14",
 		`bcrypt("x", "y")`:                 "an integer",
 		`bcrypt([])`:                       "a string",
 		`md5crypt(1)`:                      "a string",
 		`md5crypt("x", 1)`:                 "does not take",
-		`encrypt("x")`:                     "the key has to be argument 2",
+		`encrypt("x")`:                     "the key must be argument 2",
 		`encrypt("x", "")`:                 "must not be empty",
-		`encrypt("x", k, "AES")`:           "has to be 3DES",
+		`encrypt("x", k, "AES")`:           "must be 3DES",
 		`bcrypt_check(k, k) ? 1 :error("not a hash")`: "not a hash",
 		`rand(0)`:                                "no number",
 		`rand("z-a")`:                            "not a class",
@@ -117,17 +117,17 @@ func TestGeneratorsRefuse(t *testing.T) {
 		`rand("ä")`:                              "no characters",
 		`x509genkey(512)`:                        "1024 to 4096",
 		`x509genkey(1000000)`:                    "1024 to 4096",
-		`x509genkey("P1")`:                       "the curve has to be",
+		`x509genkey("P1")`:                       "the curve must be",
 		`x509genkey([])`:                         "bits or the name",
 		`wggenkey("x")`:                          "private or preshared",
-		`x509cert(1)`:                            "has to be a map",
+		`x509cert(1)`:                            "must be a map",
 		`x509cert({})`:                           "privateKey is missing",
-		`x509cert({$privateKey="x"})`:            "has to be a private key",
+		`x509cert({$privateKey="x"})`:            "must be a private key",
 		`x509cert({$usage="x", $privateKey=k})`:  "usage contains",
-		`x509cert({$caCert="x", $privateKey=k})`: "caCert has to be",
-		`x509cert({$validFrom="x", $privateKey=k})`: "validFrom has to be",
-		`x509cert({$validity="x", $privateKey=k})`:  "validity has to be",
-		`x509publickey("x")`:                        "has to be a private key, a public",
+		`x509cert({$caCert="x", $privateKey=k})`: "caCert must be",
+		`x509cert({$validFrom="x", $privateKey=k})`: "validFrom must be",
+		`x509cert({$validity="x", $privateKey=k})`:  "validity must be",
+		`x509publickey("x")`:                        "must be a private key, a public",
 		`x509publickey(k, "x")`:                     "pem, pkix or ssh",
 		`x509publickey(k, "ssh")`:                   "P256, P384 and P521 only",
 		`x509parsecert("x")`:                        "not a certificate",

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// dynaml reads everything between the brackets of an expression.
+// dynaml parses everything between the brackets of an expression.
 func (p *parser) dynaml() parsed {
 	if start := p.keyword(p.space(0), "prefer"); start > 0 {
 		if result := p.expression(p.gap(start)); result.ok() {
@@ -21,7 +21,7 @@ func (p *parser) dynaml() parsed {
 	return p.expression(0)
 }
 
-// markers are the words behind an ampersand.
+// markers are the words after an ampersand.
 var markers = map[string]flags{
 	"template":  isTemplate,
 	"temporary": isTemporary,
@@ -32,7 +32,7 @@ var markers = map[string]flags{
 	"dynamic":   isDynamic,
 }
 
-// marked reads markers and the expression in brackets that may follow them.
+// marked parses markers and the parenthesised expression that may follow them.
 func (p *parser) marked() parsed {
 	m := &marked{}
 	pos := p.space(0)
@@ -64,7 +64,8 @@ func (p *parser) marked() parsed {
 	return parsed{m, pos}
 }
 
-// tagMarker reads a marker with a name for the node. A star makes it known to other documents, of which there are none.
+// tagMarker parses a marker with a name for the node. A star makes the name known to other documents, of which there are
+// none.
 func (p *parser) tagMarker(pos int) (string, int) {
 	start := p.word(pos, "&tag:")
 	if star := p.word(start, "*"); star > 0 {
@@ -77,7 +78,7 @@ func (p *parser) tagMarker(pos int) (string, int) {
 	return tagName(p.text[start:end]), end
 }
 
-// expression reads a complete expression and the white space behind it.
+// expression parses a complete expression and the white space after it.
 func (p *parser) expression(pos int) parsed {
 	if pos < 0 {
 		return none
@@ -95,7 +96,7 @@ func (p *parser) expression(pos int) parsed {
 	})
 }
 
-// scoped reads names for values, in brackets, and the expression that can use them.
+// scoped parses names for values, in parentheses, and the expression that can use them.
 func (p *parser) scoped(pos int) parsed {
 	start := p.space(pos)
 	open := p.word(start, "(")
@@ -114,7 +115,7 @@ func (p *parser) scoped(pos int) parsed {
 	return parsed{&scoped{at(start, inner.end), names, inner.expr}, inner.end}
 }
 
-// assignments reads keys and values. There may be none.
+// assignments parses keys and values. There may be none.
 func (p *parser) assignments(pos int) ([]assignment, int) {
 	var all []assignment
 	end := pos
@@ -142,7 +143,7 @@ func (p *parser) assignment(pos int) (assignment, int) {
 	return assignment{key.expr, content.expr}, content.end
 }
 
-// lambda reads a function without a name.
+// lambda parses a function without a name.
 func (p *parser) lambda(pos int) parsed {
 	start := p.space(pos)
 	function, end := p.parameters(start)
@@ -159,7 +160,7 @@ func (p *parser) lambda(pos int) parsed {
 	return parsed{function, body.end}
 }
 
-// parameters reads the parameters of a function, between bars.
+// parameters parses the parameters of a function, between bars.
 func (p *parser) parameters(pos int) (*function, int) {
 	pos = p.word(pos, "|")
 	if pos < 0 {
@@ -190,7 +191,7 @@ func (p *parser) parameters(pos int) (*function, int) {
 	return f, p.word(pos, "|")
 }
 
-// or reads alternatives.
+// or parses alternatives.
 func (p *parser) or(pos int) parsed {
 	return p.remember(ruleOr, pos, func(pos int) parsed {
 		return p.series(p.space(pos), p.conditional, []string{"||", "//"})
@@ -251,7 +252,7 @@ func (p *parser) product(pos int) parsed {
 	return p.remember(ruleProduct, pos, func(pos int) parsed { return p.series(pos, p.operand, []string{"*", "/", "%"}) })
 }
 
-// series reads operands with operators between them. White space around an operator is part of it.
+// series parses operands separated by operators. White space around an operator is part of it.
 func (p *parser) series(pos int, operand func(int) parsed, operators []string) parsed {
 	left := operand(pos)
 	for left.ok() {
@@ -268,7 +269,7 @@ func (p *parser) series(pos int, operand func(int) parsed, operators []string) p
 	return left
 }
 
-// operator returns the operator at a place and where the operand behind it begins.
+// operator returns the operator at a position and the start of the operand after it.
 func (p *parser) operator(pos int, operators []string) (string, int) {
 	start := p.gap(pos)
 	for _, operator := range operators {
@@ -281,7 +282,7 @@ func (p *parser) operator(pos int, operators []string) (string, int) {
 	return "", -1
 }
 
-// operand reads what operators are applied to.
+// operand parses the operand of an operator.
 func (p *parser) operand(pos int) parsed {
 	return p.remember(ruleOperand, pos, func(pos int) parsed {
 		return p.nested(pos, func(pos int) parsed {
@@ -307,7 +308,7 @@ func (p *parser) not(pos int) parsed {
 	return parsed{&not{at(pos, inner.end), inner.expr}, inner.end}
 }
 
-// substitution reads a star and the template that is to be instantiated.
+// substitution parses a star and the template to instantiate.
 func (p *parser) substitution(pos int) parsed {
 	start := p.word(pos, "*")
 	if start < 0 {
@@ -328,7 +329,7 @@ func (p *parser) auto(pos int) parsed {
 	return parsed{&automatic{at(pos, end)}, end}
 }
 
-// lambdaWord reads a function that begins with the word lambda, or an expression behind it that yields one.
+// lambdaWord parses a function that starts with the word lambda, or an expression after it that yields one.
 func (p *parser) lambdaWord(pos int) parsed {
 	start := p.keyword(pos, "lambda")
 	if start < 0 {
@@ -347,7 +348,7 @@ func (p *parser) lambdaWord(pos int) parsed {
 	return parsed{&lambdaReference{at(pos, inner.end), inner.expr}, inner.end}
 }
 
-// merge reads a reference to the stubs, or rather to the state, which is the only stub there is.
+// merge parses a reference to the stubs, which here means the state, the only stub.
 func (p *parser) merge(pos int) parsed {
 	start := p.keyword(pos, "merge")
 	if start < 0 {
@@ -370,7 +371,7 @@ func (p *parser) merge(pos int) parsed {
 	return parsed{m, end}
 }
 
-// mergeOption reads one of the words behind merge, if there is one.
+// mergeOption parses one of the words after merge, if there is one.
 func (p *parser) mergeOption(pos int, m *merge, options []string) int {
 	start := p.gap(pos)
 	for _, option := range options {

@@ -3,7 +3,7 @@
 
 package spiff
 
-// chained reads what can be followed by fields, indexes and calls.
+// chained parses an expression that can be followed by fields, indexes and calls.
 func (p *parser) chained(pos int) parsed {
 	if p.word(pos, "sync[") > 0 {
 		return p.giveUp(pos, "sync is not available in blueprints because %s", becauseWaiting)
@@ -22,7 +22,7 @@ func (p *parser) chained(pos int) parsed {
 	return none
 }
 
-// iterations are the words that apply a function to every element, by the bracket that opens them.
+// iterations are the words that apply a function to every element, with the opening bracket.
 var iterations = []struct {
 	open  string
 	close string
@@ -51,7 +51,7 @@ func (p *parser) iteration(pos int) parsed {
 	return none
 }
 
-// orAt is or for a place that may not exist.
+// orAt is or for a position that may not exist.
 func (p *parser) orAt(pos int) parsed {
 	if pos < 0 {
 		return none
@@ -59,7 +59,7 @@ func (p *parser) orAt(pos int) parsed {
 	return p.or(pos)
 }
 
-// functionOrBar reads a function, or a bar and an expression that yields one.
+// functionOrBar parses a function, or a bar and an expression that yields one.
 func (p *parser) functionOrBar(pos int) parsed {
 	if result := p.lambda(pos); result.ok() {
 		return result
@@ -115,7 +115,7 @@ func (p *parser) list(pos int) parsed {
 	return parsed{&listing{at(pos, end), items}, end}
 }
 
-// expressions reads expressions with commas between them. There may be none.
+// expressions parses expressions separated by commas. There may be none.
 func (p *parser) expressions(pos int) ([]argument, int) {
 	var all []argument
 	end := pos
@@ -148,7 +148,7 @@ func (p *parser) object(pos int) parsed {
 	return parsed{&mapping{at(pos, end), assignments}, end}
 }
 
-// interval reads two bounds; both may be left out.
+// interval parses two bounds; both may be omitted.
 func (p *parser) interval(pos int) parsed {
 	start := p.word(pos, "[")
 	if start < 0 {
@@ -195,7 +195,7 @@ func (p *parser) reference(pos int) parsed {
 	return parsed{&reference{at(pos, end), path}, end}
 }
 
-// taggedReference reads a tag and the path behind it; a dot stands for no path.
+// taggedReference parses a tag and the path after it; a dot stands for an empty path.
 func (p *parser) taggedReference(pos int) parsed {
 	end := p.tag(pos)
 	if document := p.document(pos); document > 0 {
@@ -220,10 +220,10 @@ func (p *parser) taggedReference(pos int) parsed {
 	return parsed{&tagged{at(pos, last), name, path}, last}
 }
 
-// thisDocument is the tag that every document has for itself.
+// thisDocument is every document's tag for itself.
 const thisDocument = "doc.0"
 
-// document reads the tag of a document by its number.
+// document parses the tag of a document by its number.
 func (p *parser) document(pos int) int {
 	start := max(p.word(pos, "doc."), p.word(pos, "doc:"))
 	if minus := p.word(start, "-"); minus > 0 {
@@ -238,7 +238,7 @@ func (p *parser) document(pos int) int {
 	return -1
 }
 
-// tag reads a tag, which is names with dots or colons between them, and returns its end, or -1.
+// tag parses a tag, which consists of names separated by dots or colons, and returns its end, or -1.
 func (p *parser) tag(pos int) int {
 	if pos < 0 || pos >= len(p.text) || isDigit(p.text[pos]) {
 		return -1
@@ -254,7 +254,7 @@ func (p *parser) tag(pos int) int {
 	return end
 }
 
-// path reads a path. An empty first component means that it begins at the root.
+// path parses a path. An empty first component means that it starts at the root.
 func (p *parser) path(pos int) ([]string, int) {
 	if pos < 0 || pos > len(p.text) {
 		return nil, -1
@@ -271,7 +271,7 @@ func (p *parser) path(pos int) ([]string, int) {
 	return p.follow(append(path, p.text[start:end]), end)
 }
 
-// follow reads the components that follow a path.
+// follow parses the remaining components of a path.
 func (p *parser) follow(path []string, pos int) ([]string, int) {
 	for {
 		component, end := p.component(pos)
@@ -282,7 +282,7 @@ func (p *parser) follow(path []string, pos int) ([]string, int) {
 	}
 }
 
-// component reads a dot and a key, or an index with or without a dot.
+// component parses a dot and a key, or an index with or without a dot.
 func (p *parser) component(pos int) (string, int) {
 	dot := p.word(pos, ".")
 	if dot > 0 {
@@ -297,7 +297,7 @@ func (p *parser) component(pos int) (string, int) {
 	return "", -1
 }
 
-// topIndex reads a dot and an index into the document itself.
+// topIndex parses a dot and an index into the document itself.
 func (p *parser) topIndex(pos int) parsed {
 	start := p.word(pos, ".")
 	if start < 0 {
@@ -311,7 +311,7 @@ func (p *parser) topIndex(pos int) parsed {
 	return parsed{&dynamic{at(pos, index.end), root, index.expr}, index.end}
 }
 
-// indices reads the keys of a reference that is not known before it is evaluated.
+// indices parses the keys of a reference that is only known once evaluated.
 func (p *parser) indices(pos int) parsed {
 	start := p.word(pos, "[")
 	if start < 0 {
@@ -324,7 +324,7 @@ func (p *parser) indices(pos int) parsed {
 	return parsed{&listing{at(pos, end), items}, end}
 }
 
-// suffixes reads fields, indexes and calls for as long as there are any.
+// suffixes parses fields, indexes and calls as long as there are any.
 func (p *parser) suffixes(base parsed) parsed {
 	for {
 		next := p.suffix(base)
@@ -361,7 +361,7 @@ func (p *parser) call(base parsed) parsed {
 	return parsed{&call{at(from, end), base.expr, named, positional, false}, end}
 }
 
-// namedArguments reads names with values, and the comma behind them if something follows.
+// namedArguments parses names with values, and the comma after them if something follows.
 func (p *parser) namedArguments(pos int) ([]namedArgument, int) {
 	var all []namedArgument
 	for {
@@ -384,7 +384,7 @@ func (p *parser) namedArguments(pos int) ([]namedArgument, int) {
 	}
 }
 
-// assigned returns where the value behind a single equals sign begins, or -1.
+// assigned returns the start of the value after a single equals sign, or -1.
 func (p *parser) assigned(pos int) int {
 	end := p.word(p.space(pos), "=")
 	if end < 0 || p.word(end, "=") > 0 {
@@ -427,7 +427,7 @@ func (p *parser) dynamicField(base parsed) parsed {
 	return parsed{&dynamic{at(from, index.end), base.expr, index.expr}, index.end}
 }
 
-// projection reads an expression that is applied to every element of a list or of a part of it.
+// projection parses an expression that is applied to every element of a list or of a part of it.
 func (p *parser) projection(base parsed) parsed {
 	start := base.end
 	if dot := p.word(start, "."); dot > 0 {

@@ -28,7 +28,7 @@ const originalFunctions = `archive asjson asyaml base64 base64_decode basename b
 	sort split split_match sqrt static_ips string stub substr sync tagdef tempfile trim type uniq upper valid validate wggenkey wgpublickey write
 	x509cert x509genkey x509parsecert x509publickey`
 
-// Every function of the original is known here: it is implemented, or it is refused with a reason.
+// Every function of the original is known: it is either implemented, or refused with a reason.
 func TestEveryFunctionOfTheOriginalIsAccountedFor(t *testing.T) {
 	for _, name := range strings.Fields(originalFunctions) {
 		places := 0
@@ -43,8 +43,8 @@ func TestEveryFunctionOfTheOriginalIsAccountedFor(t *testing.T) {
 	}
 }
 
-// Every function is called with the name of a variable of the environment that holds a canary, and with the address of a
-// server that counts its visitors.
+// Every function is called with the name of an environment variable that holds a canary, and with the address of a server
+// that counts requests.
 func TestNoFunctionReachesOutside(t *testing.T) {
 	var visits atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { visits.Add(1) }))
@@ -94,7 +94,7 @@ func TestNoFunctionReachesOutside(t *testing.T) {
 	}
 }
 
-// The test above would notice: the original does reach outside, even in the mode that is called private.
+// Proves that the test above can fail: the original does reach outside, even in the mode called private.
 func TestTheOriginalReachesOutside(t *testing.T) {
 	var visits atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { visits.Add(1) }))

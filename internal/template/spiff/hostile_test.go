@@ -11,8 +11,8 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// hostile are templates that would take all time or all memory, or end the process, with the limit that each ends at. What
-// takes a lot of both ends at either.
+// hostile are templates that would consume all time or memory, or crash the process, with the limit that stops each; either
+// is for templates that may reach one or the other.
 const either = "Steps or Memory"
 
 func nest(open, inner, closing string, depth int) string {
@@ -161,7 +161,7 @@ func hostileInput() Input {
 	}
 }
 
-// tight are limits that make the tests fast. What ends at them ends at the defaults as well, only later.
+// tight are limits that make the tests fast. Templates that exceed them exceed the defaults as well, only later.
 var tight = template.Limits{Steps: 200_000, Memory: 8 << 20}
 
 func TestHostileTemplatesEnd(t *testing.T) {
@@ -191,7 +191,7 @@ func TestTheDefaultsStopHostileTemplates(t *testing.T) {
 	}
 }
 
-// Nothing in a template can go on after a limit was reached.
+// No template can continue after it has reached a limit.
 func TestLimitsCannotBeCaught(t *testing.T) {
 	for _, text := range []string{
 		"a: (( [1..1000000000] || \"caught\" ))",
@@ -211,8 +211,8 @@ func TestLimitsCannotBeCaught(t *testing.T) {
 	}
 }
 
-// What takes time is charged for: so many steps are taken at least. How long a step may take is up to the machine, but what
-// costs nothing has no end.
+// Expensive work is charged: it takes at least the given number of steps. The duration of a step depends on the machine, but
+// work that costs nothing would never end.
 func TestStepsAreCharged(t *testing.T) {
 	many := strings.TrimSuffix(strings.Repeat("nil, ", 100), ", ")
 	for name, c := range map[string]struct {
@@ -242,7 +242,7 @@ func TestStepsAreCharged(t *testing.T) {
 	}
 }
 
-// What people really do has room in the limits.
+// Realistic templates stay within the limits.
 func TestLimitsLeaveRoom(t *testing.T) {
 	items := make([]any, 90_000)
 	for i := range items {

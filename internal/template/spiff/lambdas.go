@@ -20,7 +20,7 @@ type function struct {
 	text       string
 }
 
-// parameter is a parameter of a lambda, with the value that it has when there is no argument for it.
+// parameter is a parameter of a lambda, with its default.
 type parameter struct {
 	name    string
 	initial expr
@@ -31,9 +31,9 @@ type lambda struct {
 	parameters []boundParameter
 	variadic   bool
 	body       expr
-	// bound holds the arguments that are known already and the names that were visible at the definition.
+	// bound holds the arguments already known and the names visible at the definition.
 	bound map[string]*cell
-	// resolver is the scope of the definition, node the node that it stands in.
+	// resolver is the scope of the definition, node the node that contains it.
 	resolver *env
 	node     *source
 	written  string
@@ -96,7 +96,7 @@ func (l *lambdaReference) eval(e *env, locally bool) (outcome, error) {
 	return outcome{}, problem("a lambda or the text of one is needed here, not a value of type %s", typeOf(out.value))
 }
 
-// parse reads an expression that was put together while the template is evaluated. Nothing of it is shown in errors.
+// parse parses an expression that was composed during the evaluation. Errors show nothing of it.
 func (e *env) parse(text string) (*source, error) {
 	if err := e.run.meter.Step(costOfParsing); err != nil {
 		return nil, err
@@ -114,15 +114,15 @@ func (e *env) parse(text string) (*source, error) {
 	return &source{kind: expressionKind, expr: parsed, hidden: true}, nil
 }
 
-// arguments are what a lambda is called with.
+// arguments are the arguments of a lambda call.
 type arguments struct {
 	named      map[string]value
 	positional []value
-	// curry asks for a lambda that takes the arguments that are missing.
+	// curry asks for a lambda that takes the missing arguments.
 	curry bool
-	// partial returns such a lambda also if it was not asked for, when arguments are missing.
+	// partial returns such a lambda for missing arguments even without curry.
 	partial bool
-	// inline says that the lambda stands where it is called, so that there is no name for it.
+	// inline reports whether the lambda is written where it is called, so that it has no name.
 	inline bool
 }
 
@@ -166,7 +166,7 @@ func (l *lambda) run(e *env, names local) (outcome, error) {
 	return inner.eval(l.body)
 }
 
-// hide keeps the names of parameters out of errors if the lambda was not written in the template.
+// hide keeps the names of parameters out of errors if the lambda is not written in the template.
 func (l *lambda) hide(err error) error {
 	if l.node != nil && l.node.hidden && catchable(err) {
 		return problem("the arguments do not fit the lambda")
@@ -174,13 +174,13 @@ func (l *lambda) hide(err error) error {
 	return err
 }
 
-// curries reports whether a call with too few arguments yields a lambda for the rest.
+// curries reports whether a call with too few arguments returns a lambda for the rest.
 func (l *lambda) curries(args arguments) bool {
 	count := len(l.parameters)
 	return len(args.named) == 0 && len(args.positional) < count && !l.variadic && !l.parameters[count-1].optional
 }
 
-// bind gives the arguments of a call to the parameters, and returns the parameters that there is no argument for.
+// bind binds the arguments of a call to the parameters, and returns the parameters without an argument.
 func (l *lambda) bind(e *env, args arguments) (names local, missing []boundParameter, err error) {
 	names = make(local, len(l.bound)+len(l.parameters)+1)
 	for name, c := range l.bound {
@@ -208,7 +208,7 @@ func (l *lambda) bind(e *env, args arguments) (names local, missing []boundParam
 	return names, missing, nil
 }
 
-// collect makes a list of the arguments for the last parameter of a lambda that takes any number.
+// collect returns the list of arguments for the last parameter of a variadic lambda.
 func (l *lambda) collect(positional []value) []value {
 	fixed := len(l.parameters) - 1
 	if !l.variadic || len(positional) <= fixed {
@@ -217,7 +217,7 @@ func (l *lambda) collect(positional []value) []value {
 	return append(positional[:fixed:fixed], newList(positional[fixed:]))
 }
 
-// bindNamed gives named arguments to parameters. A name can also be the number of a parameter.
+// bindNamed binds named arguments to parameters. A name can also be the number of a parameter.
 func (l *lambda) bindNamed(names local, named map[string]value, positional int) (map[string]bool, error) {
 	given := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(named)) {
@@ -233,7 +233,7 @@ func (l *lambda) bindNamed(names local, named map[string]value, positional int) 
 			return nil, problem("there are two arguments for the parameter %s", parameter)
 		}
 		if _, ok := named[name].(*list); !ok && l.variadic && index == len(l.parameters)-1 {
-			return nil, problem("the argument for the parameter %s has to be a list", parameter)
+			return nil, problem("the argument for the parameter %s must be a list", parameter)
 		}
 		names[parameter] = done(named[name])
 		given[parameter] = true
@@ -253,7 +253,7 @@ func (l *lambda) parameterIndex(name string) int {
 	return -1
 }
 
-// fill gives parameters without an argument the value that they have then.
+// fill binds parameters without an argument to their defaults.
 func (l *lambda) fill(names local, missing []boundParameter, named bool) error {
 	for _, p := range missing {
 		switch {
@@ -270,7 +270,7 @@ func (l *lambda) fill(names local, missing []boundParameter, named bool) error {
 	return nil
 }
 
-// lambdaOf evaluates an expression that has to yield a lambda, and reports whether the lambda stands there itself.
+// lambdaOf evaluates an expression that must yield a lambda, and reports whether the expression is a lambda itself.
 func (e *env) lambdaOf(x expr) (l *lambda, inline bool, err error) {
 	out, err := e.eval(x)
 	if err != nil {
@@ -284,7 +284,7 @@ func (e *env) lambdaOf(x expr) (l *lambda, inline bool, err error) {
 	return l, inline, nil
 }
 
-// iterationKind says what an iteration makes of what the lambda yields.
+// iterationKind is what an iteration does with the results of the lambda.
 type iterationKind uint8
 
 const (
@@ -311,7 +311,7 @@ func (i *iteration) eval(e *env, _ bool) (outcome, error) {
 		return outcome{}, err
 	}
 	if count := len(l.parameters); count < 1 || count > 2 {
-		return outcome{}, problem("the lambda has to take one or two arguments, not %d", count)
+		return outcome{}, problem("the lambda must take one or two arguments, not %d", count)
 	}
 	c := &collector{kind: i.kind, entries: newDict(0)}
 	if err := c.check(source.value); err != nil {
@@ -334,7 +334,7 @@ func (i *iteration) eval(e *env, _ bool) (outcome, error) {
 	return just(c.result()), nil
 }
 
-// each visits the elements of a list or a map: with their index, or in the order of their names.
+// each visits the elements of a list, with their indexes, or of a map, in the order of their names.
 func (e *env) each(v value, visit func(key value, element *cell) error) error {
 	switch v := v.(type) {
 	case *list:
@@ -378,7 +378,7 @@ type collector struct {
 	entries *dict
 }
 
-// check tells which kinds of values can be iterated over.
+// check returns an error if the iteration does not support a value.
 func (c *collector) check(v value) error {
 	switch v.(type) {
 	case *dict:
@@ -409,7 +409,7 @@ func (c *collector) add(key value, element *cell, v value) error {
 			name, ok = element.value.(string)
 		}
 		if !ok {
-			return problem("the items have to be strings to become the keys of a map, not of type %s", typeOf(element.value))
+			return problem("the items must be strings to become the keys of a map, not of type %s", typeOf(element.value))
 		}
 		c.entries.set(name, done(v))
 	}
@@ -423,7 +423,7 @@ func (c *collector) result() value {
 	return &list{cells: c.cells}
 }
 
-// aggregation applies a lambda to every element of a list or a map and to what it yielded for the one before.
+// aggregation applies a lambda to every element of a list or a map and to its result for the previous element.
 type aggregation struct {
 	span
 	source, initial, apply expr
@@ -443,7 +443,7 @@ func (a *aggregation) eval(e *env, _ bool) (outcome, error) {
 		return outcome{}, err
 	}
 	if count := len(l.parameters); count < 2 || count > 3 {
-		return outcome{}, problem("the lambda has to take two or three arguments, not %d", count)
+		return outcome{}, problem("the lambda must take two or three arguments, not %d", count)
 	}
 	if _, err := elements(source.value); err != nil {
 		return outcome{}, problem("only a list or a map can be summed up, not a value of type %s", typeOf(source.value))
@@ -461,7 +461,7 @@ func (a *aggregation) eval(e *env, _ bool) (outcome, error) {
 	return just(sum), err
 }
 
-// catch applies a lambda to the value of an expression, or to the error if it fails.
+// catch applies a lambda to the value of an expression, or to the error if the expression fails.
 type catch struct {
 	span
 	source, apply expr
@@ -473,7 +473,7 @@ func (c *catch) eval(e *env, _ bool) (outcome, error) {
 		return outcome{}, err
 	}
 	if count := len(l.parameters); count < 1 || count > 2 {
-		return outcome{}, problem("the lambda has to take one or two arguments, not %d", count)
+		return outcome{}, problem("the lambda must take one or two arguments, not %d", count)
 	}
 	out, failure, err := e.attempt(c.source)
 	if err != nil {
@@ -483,7 +483,7 @@ func (c *catch) eval(e *env, _ bool) (outcome, error) {
 	return l.call(e, arguments{positional: args, inline: inline})
 }
 
-// attempt evaluates an expression and returns its error as a text, if it can be caught.
+// attempt evaluates an expression and returns its error as text, if it can be caught.
 func (e *env) attempt(x expr) (out outcome, failure value, err error) {
 	out, err = e.eval(x)
 	if err == nil {

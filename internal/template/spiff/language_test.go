@@ -14,12 +14,12 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// example is a template and what it yields. The original engine yields the same, unless it differs for a reason.
+// example is a template and its result. The original engine has the same result, unless differs is set.
 type example struct {
 	name, text, want string
-	// differs says why the original engine yields something else.
+	// differs is the reason why the original engine has another result.
 	differs string
-	// floats says that Landscaper yields something else because all imported numbers are floats there.
+	// floats reports whether Landscaper has another result because all imported numbers are floats there.
 	floats bool
 }
 
@@ -473,7 +473,7 @@ var languageExamples = []example{
 		differs: "it evaluates strings that look like expressions",
 	},
 
-	// What blueprints and data mappings do with the language.
+	// Common uses of the language in blueprints and data mappings.
 	{
 		name: "a deploy item for every target",
 		text: "deployItems: (( sum[imports.items|[]|s,idx,item|-> s *item_template] ))\nitem_template:\n  <<: (( &template &temporary ))\n  name: (( \"item-\" idx \"-\" item.name ))\n  target: (( \"targets[\" idx \"]\" ))",
@@ -486,8 +486,8 @@ var languageExamples = []example{
 	},
 	{
 		name: "errors of an import execution",
-		text: "errors:\n- (( imports.name != \"bob\" ? \"it has to be bob\" :~~ ))\n- (( imports.count > 5 ? \"too many\" :~~ ))",
-		want: "errors: [it has to be bob]",
+		text: "errors:\n- (( imports.name != \"bob\" ? \"it must be bob\" :~~ ))\n- (( imports.count > 5 ? \"too many\" :~~ ))",
+		want: "errors: [it must be bob]",
 	},
 	{
 		name: "a key with a dot",
@@ -653,7 +653,7 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
-// The original engine has to agree with every example, and to disagree where an example says so.
+// The original engine must agree with every example, and disagree where an example says so.
 func TestTheOriginalAgrees(t *testing.T) {
 	for _, c := range languageExamples {
 		got, err := original(c.text, nil)
@@ -674,13 +674,13 @@ func TestTheOriginalAgrees(t *testing.T) {
 	}
 }
 
-// original evaluates a template with the engine that this package stands in for, with numbers as they are written.
+// original evaluates a template with the engine that this package replaces, with numbers as written.
 func original(text string, state any) (string, error) {
 	return cascade(spiffing.Plain().WithMode(spiffing.MODE_PRIVATE), bindings(), text, state)
 }
 
-// landscaper evaluates a template the way Landscaper does: all numbers of the bindings are floats, because they have been
-// JSON, and nothing is restricted.
+// landscaper evaluates a template like Landscaper: all numbers of the bindings are floats, because they come from JSON, and
+// nothing is restricted.
 func landscaper(text string, state any) (string, error) {
 	var floats map[string]any
 	if err := json.Unmarshal([]byte(jsonText(bindings())), &floats); err != nil {
@@ -725,7 +725,7 @@ func cascade(engine spiffing.Spiff, values map[string]any, text string, state an
 	return jsonText(plain), nil
 }
 
-// Documents are written as YAML byte for byte as the original does, so that taking over deploys nothing anew.
+// Documents are written as YAML byte for byte like the original, so that a takeover does not redeploy anything.
 func TestYAMLIsWrittenAsTheOriginalDoes(t *testing.T) {
 	for _, value := range []string{
 		`{$a="multi\nline\n", $b="multi\nline", $c="  lead\nx", $d="trail \nx"}`,
@@ -766,7 +766,7 @@ func TestErrors(t *testing.T) {
 		"a: (( .nowhere ))":                  ".nowhere is not defined",
 		"a: (( imports.list[5] ))":           "imports.list.[5] is not defined",
 		"a: (( imports.[\"x\"] ))":           "there is nothing at this index",
-		"a: (( imports.[imports] ))":         "an index has to be an integer or the name of a field, not of type map",
+		"a: (( imports.[imports] ))":         "an index must be an integer or the name of a field, not of type map",
 		"a: (( a ))":                         "the value refers to itself",
 		"a: (( b ))\nb: (( c ))\nc: (( a ))": "the value refers to itself",
 		"a: {b: (( .a ))}":                   "the value refers to itself",
@@ -776,7 +776,7 @@ func TestErrors(t *testing.T) {
 		"a: (( [1..] ))":                     "a range needs both bounds",
 		"a: (( imports.list.[5..6] ))":       "the part is out of the range of the list",
 		"a: (( imports.name.[0..1] ))":       "only a list has parts, not a value of type string",
-		"a: (( imports.list.[-1..1] ))":      "the bounds of a part have to be both negative or both not",
+		"a: (( imports.list.[-1..1] ))":      "the bounds of a part must be both negative or both not",
 		"a: (( imports.name.[*].x ))":        "only a list or a map can be projected, not a value of type string",
 		// Operators.
 		"a: (( 1 / 0 ))":                  "division by zero",
@@ -792,7 +792,7 @@ func TestErrors(t *testing.T) {
 		"a: (( {} 5 ))":                   "a value of type int cannot be appended to a map",
 		"a: (( 1 < \"x\" ))":              "a number can only be compared with a number, not with a value of type string",
 		"a: (( \"x\" == [] ))":            "a string cannot be compared with a value of type list",
-		"a: (( {1 = 2} ))":                "the key of a map has to be a string, not of type int",
+		"a: (( {1 = 2} ))":                "the key of a map must be a string, not of type int",
 		// Lambdas.
 		"a: (( (|x|->x)(1, 2) ))":              "the lambda takes 1 arguments, not 2",
 		"a: (( (|x,y=1|->x)(z=2) ))":           "the lambda has no parameter z",
@@ -802,9 +802,9 @@ func TestErrors(t *testing.T) {
 		"a: (( nosuch(1) ))":                   "there is no function nosuch",
 		"a: (( map[5|x|->x] ))":                "this iteration does not apply to a value of type int",
 		"a: (( map[imports.list|5] ))":         "a lambda is needed here, not a value of type int",
-		"a: (( map[imports.list|a,b,c|->a] ))": "the lambda has to take one or two arguments, not 3",
+		"a: (( map[imports.list|a,b,c|->a] ))": "the lambda must take one or two arguments, not 3",
 		"a: (( sum[5|0|s,x|->s] ))":            "only a list or a map can be summed up, not a value of type int",
-		"a: (( sum[imports.list|0|s|->s] ))":   "the lambda has to take two or three arguments, not 1",
+		"a: (( sum[imports.list|0|s|->s] ))":   "the lambda must take two or three arguments, not 1",
 		"a: (( select{imports.list|x|->x} ))":  "this iteration does not apply to a value of type list",
 		"a: (( lambda 5 ))":                    "a lambda or the text of one is needed here, not a value of type int",
 		"a: (( lambda \"x\" ))":                "a lambda or the text of one is needed here, not a value of type string",
@@ -820,45 +820,45 @@ func TestErrors(t *testing.T) {
 		"a: (( stub(x) ))":                   "the state has no such value",
 		// Functions.
 		"a: (( error(\"the size is wrong\") ))":    "the size is wrong",
-		"a: '(( error(\"bad: \" imports.name) ))'": "the template refuses its input; the message may contain values and is withheld, see the expression",
+		"a: '(( error(\"bad: \" imports.name) ))'": "the template rejects its input; the message may contain values and is withheld, see the expression",
 		"a: (( require(imports.nothing) ))":        "a required value is not there",
-		"a: (( join([]) ))":                        "function join: argument 1 has to be a string, not a value of type list",
-		"a: (( join(\"-\", [[]]) ))":               "function join: argument 2 has to be a simple value or a list of such values, not a value of type list",
+		"a: (( join([]) ))":                        "function join: argument 1 must be a string, not a value of type list",
+		"a: (( join(\"-\", [[]]) ))":               "function join: argument 2 must be a simple value or a list of such values, not a value of type list",
 		"a: (( split(\"-\") ))":                    "function split does not take 1 arguments",
-		"a: (( split(0, \"a\") ))":                 "function split: the length of the pieces has to be positive",
+		"a: (( split(0, \"a\") ))":                 "function split: the length of the pieces must be positive",
 		"a: (( substr(\"abc\", 5) ))":              "function substr: the part is out of the range of the string",
 		"a: (( match(\"(\", \"a\") ))":             "function match: the regular expression is not valid",
-		"a: (( match(\"a\", \"a\", 0) ))":          "function match: argument 3 has to be a boolean or an integer other than zero",
-		"a: (( replace(\"a\", \"a\", 5) ))":        "function replace: argument 3 has to be a string or a lambda, not a value of type int",
-		"a: (( replace(\"a\", \"a\", |x|->5) ))":   "function replace: the lambda has to yield a string",
+		"a: (( match(\"a\", \"a\", 0) ))":          "function match: argument 3 must be a boolean or an integer other than zero",
+		"a: (( replace(\"a\", \"a\", 5) ))":        "function replace: argument 3 must be a string or a lambda, not a value of type int",
+		"a: (( replace(\"a\", \"a\", |x|->5) ))":   "function replace: the lambda must yield a string",
 		"a: (( format(\"%*d\", 1, 2) ))":           "function format: a format cannot take its width from an argument",
 		"a: (( base64_decode(\"*\") ))":            "function base64_decode: the string is not in the base64 encoding",
 		"a: (( hash(\"a\", \"x\") ))":              "function hash: there is no such hash function",
-		"a: (( bcrypt_check(\"a\", \"$2a$31$KC23Kjz3wb2LPzlF.4t7RebxvkfLdrSAudGo3ScuVVg5r9iRIHyWK\") ))": "function bcrypt_check: the cost of bcrypt has to be at most 14, because every one more doubles the work",
+		"a: (( bcrypt_check(\"a\", \"$2a$31$KC23Kjz3wb2LPzlF.4t7RebxvkfLdrSAudGo3ScuVVg5r9iRIHyWK\") ))": "function bcrypt_check: the cost of bcrypt must be at most 14, because every one more doubles the work",
 		"a: (( md5crypt_check(\"a\", \"b\") ))":                                                          "function md5crypt_check: the text is not a hash of md5crypt: it has three dollar signs",
 		"a: (( decrypt(imports.name, imports.name) ))":                                                   "function decrypt: the text cannot be decrypted with this key",
-		"a: (( decrypt(\"x\") ))":                                                                        "function decrypt: the key has to be argument 2, because a blueprint must not depend on the environment",
-		"a: (( decrypt(\"x\", \"3DES\") ))":                                                              "function decrypt: the key has to be argument 2, because a blueprint must not depend on the environment",
+		"a: (( decrypt(\"x\") ))":                                                                        "function decrypt: the key must be argument 2, because a blueprint must not depend on the environment",
+		"a: (( decrypt(\"x\", \"3DES\") ))":                                                              "function decrypt: the key must be argument 2, because a blueprint must not depend on the environment",
 		"a: (( decrypt(\"x\", \"\") ))":                                                                  "function decrypt: the key must not be empty",
-		"a: (( decrypt(\"x\", \"y\", \"AES\") ))":                                                        "function decrypt: the method has to be 3DES",
-		"a: (( decrypt(1, \"y\") ))":                                                                     "function decrypt: argument 1 has to be a string, not a value of type int",
+		"a: (( decrypt(\"x\", \"y\", \"AES\") ))":                                                        "function decrypt: the method must be 3DES",
+		"a: (( decrypt(1, \"y\") ))":                                                                     "function decrypt: argument 1 must be a string, not a value of type int",
 		"a: (( ipset(\"10.0.0.0/24\", -1) ))":                                                            "function ipset: there is no set of so many addresses",
-		"a: (( ipset(\"10.0.0.0/24\", \"x\") ))":                                                         "function ipset: argument 2 has to be an integer, not a value of type string",
-		"a: (( ipset([5], 1) ))":                                                                         "function ipset: a range of addresses has to be a string, not a value of type int",
+		"a: (( ipset(\"10.0.0.0/24\", \"x\") ))":                                                         "function ipset: argument 2 must be an integer, not a value of type string",
+		"a: (( ipset([5], 1) ))":                                                                         "function ipset: a range of addresses must be a string, not a value of type int",
 		"a: (( ipset(imports.name, 1) ))":                                                                "function ipset: a range is an address, a network, or two addresses with a dash between them, the lesser one first",
 		"a: (( ipset(\"10.0.0.1-fe80::1\", 1) ))":                                                        "function ipset: a range is an address, a network, or two addresses with a dash between them, the lesser one first",
-		"a: (( ipset(\"10.0.0.1\", 1, \"x\") ))":                                                         "function ipset: the indexes have to be integers or lists of them, not a value of type string",
+		"a: (( ipset(\"10.0.0.1\", 1, \"x\") ))":                                                         "function ipset: the indexes must be integers or lists of them, not a value of type string",
 		"a: (( static_ips() ))":                                                                          "function static_ips needs an index",
 		"a: (( static_ips(1) ))":                                                                         "name is not defined",
-		"name: 5\na: (( static_ips(1) ))":                                                                "function static_ips: name has to be that of a network, not a value of type int",
+		"name: 5\na: (( static_ips(1) ))":                                                                "function static_ips: name must be that of a network, not a value of type int",
 		"name: x\na: (( static_ips(1) ))":                                                                "function static_ips: the document has no list of subnets for the network of this name",
 		"name: x\nnetworks: [{name: x, subnets: [{}]}]\na: (( static_ips(1) ))":                          "function static_ips: a subnet of the network has no static addresses",
-		"name: x\nnetworks: [{name: x, subnets: [{static: z}]}]\na: (( static_ips(1) ))":                 "function static_ips: the static addresses of a subnet have to be a list, not a value of type string",
+		"name: x\nnetworks: [{name: x, subnets: [{static: z}]}]\na: (( static_ips(1) ))":                 "function static_ips: the static addresses of a subnet must be a list, not a value of type string",
 		"name: x\nnetworks: [{name: x, subnets: [{static: [10.0.0.1]}]}]\na: (( static_ips(0) ))":        "instances is not defined",
 		"a: (( auto ))": "auto is only for the field size of an entry of resource_pools at the root of the document",
 		"resource_pools: {a: {size: (( auto ))}}":                                           "auto counts the instances of jobs, but the document has no list of jobs",
 		"resource_pools: {a: {size: (( auto ))}}\njobs: [{resource_pool: a}]":               "auto counts the instances of jobs, but a job of this pool does not have any",
-		"resource_pools: {a: {size: (( auto ))}}\njobs: [{resource_pool: a, instances: x}]": "the instances of a job have to be an integer, not a value of type string",
+		"resource_pools: {a: {size: (( auto ))}}\njobs: [{resource_pool: a, instances: x}]": "the instances of a job must be an integer, not a value of type string",
 		// Tags.
 		"a: (( tag::x ))":                                                             "there is no tag tag",
 		"x: (( &tag:t(1) ))\na: (( t::y ))":                                           "there is no y at the tag t",
@@ -873,11 +873,11 @@ func TestErrors(t *testing.T) {
 		"x: (( &tag:5(1) ))":                                                          `the expression has a syntax error: there is no marker &tag: at "&tag:5(1)"`,
 		"a: (( element(imports.list, 5) ))":                                           "function element: the index is out of the range of the list",
 		"a: (( element(imports.map, \"x\") ))":                                        "function element: the map has no such key",
-		"a: (( sort([1, \"a\"]) ))":                                                   "function sort: the items have to be all strings or all numbers",
-		"a: (( sort([1, 2], |a,b|->\"x\") ))":                                         "function sort: the lambda has to yield a boolean or an integer",
+		"a: (( sort([1, \"a\"]) ))":                                                   "function sort: the items must be all strings or all numbers",
+		"a: (( sort([1, 2], |a,b|->\"x\") ))":                                         "function sort: the lambda must yield a boolean or an integer",
 		"a: (( makemap(1, 2, 3) ))":                                                   "function makemap takes a list, or keys and values in turn",
 		"a: (( makemap([1]) ))":                                                       "function makemap: every item needs the fields key and value",
-		"a: (( list_to_map([1]) ))":                                                   "function list_to_map: the items of the list have to be maps",
+		"a: (( list_to_map([1]) ))":                                                   "function list_to_map: the items of the list must be maps",
 		"a: (( list_to_map([{}]) ))":                                                  "function list_to_map: every item needs the key field, and a string in it",
 		"a: (( merge(5) ))":                                                           "function merge: only maps and templates can be merged, not a value of type int",
 		"a: (( integer(\"x\") ))":                                                     "function integer: the string is not an integer",
@@ -886,8 +886,8 @@ func TestErrors(t *testing.T) {
 		"a: (( string(1, 99) ))":                                                      "function string: only an integer can be written in a base, which is from 2 to 36",
 		"a: (( sqrt(-1) ))":                                                           "function sqrt has no result for this number",
 		"a: '(( parse(\"a: b: c\") ))'":                                               "function parse: the text is not valid YAML: mapping values are not allowed in this context",
-		"a: (( parse(\"a\", \"exec\") ))":                                             "function parse: the mode has to be import, yaml, multiyaml, importmulti, template or text",
-		"a: (( min_ip(\"x\") ))":                                                      "function min_ip: argument 1 has to be a network in CIDR notation",
+		"a: (( parse(\"a\", \"exec\") ))":                                             "function parse: the mode must be import, yaml, multiyaml, importmulti, template or text",
+		"a: (( min_ip(\"x\") ))":                                                      "function min_ip: argument 1 must be a network in CIDR notation",
 		"a: (( semver(\"x\") ))":                                                      "function semver: the string is not a semantic version",
 		"a: (( semvermatch(\"1.2.3\", \"?\") ))":                                      "function semvermatch: argument 2 is not a condition on a version",
 		"a: (( semvervalidate(\"1.2.3\", \">2\") ))":                                  "function semvervalidate: the version does not meet the conditions",
@@ -896,7 +896,7 @@ func TestErrors(t *testing.T) {
 		"a: (( validate(\"x\", [|x|->[false, \"\", imports.name]]) ))":                "function validate: the value does not meet condition 1",
 		"a: (( validate(\"x\") ))":                                                    "function validate does not take 1 arguments",
 		"a: (( check(\"x\", imports.name) ))":                                         "function check: there is no condition of this name",
-		"a: (( check(\"x\", 5) ))":                                                    "function check: a condition has to be a name, a lambda or a list that begins with one, not a value of type int",
+		"a: (( check(\"x\", 5) ))":                                                    "function check: a condition must be a name, a lambda or a list that begins with one, not a value of type int",
 		"a: (( check(5, \"ip\") ))":                                                   "function check: the condition applies to strings only, not to a value of type int",
 		"a: (( check(5, \"empty\") ))":                                                "function check: a value of type int is neither empty nor not",
 		"a: (( check(5, [\"gt\", \"x\"]) ))":                                          "function check: a value of type int cannot be compared with one of type string",
@@ -904,7 +904,7 @@ func TestErrors(t *testing.T) {
 		"a: (( check(\"x\", [\"match\", \"(\"]) ))":                                   "function check: the regular expression is not valid",
 		"a: (( check(\"x\", \"and\") ))":                                              "function check: a condition needs an argument",
 		"a: (( check(\"x\", |x,y|->true) ))":                                          "function check: the lambda of a condition takes 2 arguments, not 1",
-		"a: (( check(\"x\", |x|->[]) ))":                                              "function check: a list that the lambda of a condition yields has to have one to three items",
+		"a: (( check(\"x\", |x|->[]) ))":                                              "function check: a list that the lambda of a condition yields must have one to three items",
 		"a: (( eval(5) ))":                                                            "function eval takes a string, not a value of type int",
 		"a: (( eval(\"1 +\") ))":                                                      "the text is not an expression",
 		"a: (( eval(\"nowhere\") ))":                                                  "the expression was put together from values and cannot be evaluated",
@@ -934,7 +934,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// The functions that people who come from elsewhere call first.
+// The functions that users of other systems call first.
 func TestRefusalsSayWhatToDoInstead(t *testing.T) {
 	const cluster = " is not available in blueprints because only templates of executions reach the clusters of Targets; " +
 		"call it in one, or import the kubeconfig instead"
@@ -975,7 +975,7 @@ func TestRefusedFunctions(t *testing.T) {
 	}
 }
 
-// Control structures are an option of the original. Without it they are data there, and an error here.
+// Control structures are an option of the original. Without it, they are data there, and an error here.
 func TestControlStructuresAreRefused(t *testing.T) {
 	for name, instead := range refusedControls {
 		want := "! the control structure " + name + " is not available in blueprints because it is an option of spiff that is off; use " + instead + " instead, or write <<!" + name[2:] + " for a key of this name"

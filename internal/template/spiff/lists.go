@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// flowList evaluates a list: it is known then how many items it has.
+// flowList evaluates a list: its length is known afterwards.
 func (e *env) flowList(s *source) (result, error) {
 	if err := e.run.meter.Build(sizeOfCell * int64(len(s.items)+1)); err != nil {
 		return result{}, err
@@ -25,21 +25,22 @@ func (e *env) flowList(s *source) (result, error) {
 	return result{value: b.list, flags: b.flags}, b.collect()
 }
 
-// listBuilder puts the items of a list together.
+// listBuilder builds a list from its items.
 type listBuilder struct {
 	env    *env
 	source *source
 	list   *list
 	flags  flags
-	// inserted holds the items that are put in the place of an insertion, by its index.
+	// inserted holds the items that replace an insertion, by its index.
 	inserted map[int][]*cell
-	// replaced is the index of an insertion whose items replace the list, plus one.
+	// replaced is the index, plus one, of an insertion whose items replace the list.
 	replaced int
-	// direct says that the list has its counterpart merged into it, so that items without a name have none themselves.
+	// direct reports whether the list's counterpart is merged into it, so that items without a name have no counterparts
+	// themselves.
 	direct bool
 }
 
-// template notes the markers of the list. If one of them makes it a template, the rest of the list is returned.
+// template records the markers of the list. If one of them makes it a template, it returns the rest of the list.
 func (b *listBuilder) template() *source {
 	rest := *b.source
 	rest.items = nil
@@ -67,8 +68,8 @@ func (b *listBuilder) template() *source {
 	return &rest
 }
 
-// evaluateInsertions finds out what is inserted. It has to be known before there can be cells for the other items, because
-// an insertion can change what their counterparts in the stubs are.
+// evaluateInsertions evaluates the insertions. This must happen before the other items get cells, because an insertion can
+// change their counterparts in the stubs.
 func (b *listBuilder) evaluateInsertions() error {
 	b.inserted = map[int][]*cell{}
 	for i, item := range b.source.items {
@@ -94,7 +95,7 @@ func (b *listBuilder) evaluateInsertions() error {
 	return nil
 }
 
-// insert keeps the items of a list that is inserted. Anything but a list is left out.
+// insert stores the items of an inserted list. Any other value is ignored.
 func (b *listBuilder) insert(index int, out outcome) error {
 	inserted, ok := out.value.(*list)
 	if !ok {
@@ -111,7 +112,7 @@ func (b *listBuilder) insert(index int, out outcome) error {
 	return b.env.run.meter.Build(sizeOfCell * int64(len(fresh)))
 }
 
-// collect makes the cells of the list.
+// collect creates the cells of the list.
 func (b *listBuilder) collect() error {
 	if b.replaced > 0 {
 		b.list.cells = b.inserted[b.replaced-1]
@@ -138,15 +139,14 @@ func (b *listBuilder) collect() error {
 	return nil
 }
 
-// keeps reports whether the parts of an item are found again in the state: it is a map whose name is known beforehand.
+// keeps reports whether the parts of an item can be found in the state again: it is a map whose name is known beforehand.
 func (b *listBuilder) keeps(item *source) bool {
 	name := item.entries[b.list.key()]
 	return item.kind == mappingKind && (name == nil || name.kind != expressionKind)
 }
 
-// names returns the names of the items of the list, by their index, if all items have one and no two have the same. Their
-// counterparts in the stubs are then those of the same name, and otherwise those at the same index. Without stubs it does
-// not matter.
+// names returns the names of the items of the list, by index, if all items have one and the names are unique. Counterparts
+// in the stubs are then found by name, otherwise by index. Without stubs, names do not matter.
 func (b *listBuilder) names() (map[int]string, error) {
 	if len(b.env.flow.stubs) == 0 || b.list.key() == noKey {
 		return nil, nil
@@ -169,7 +169,8 @@ func (b *listBuilder) names() (map[int]string, error) {
 	return names, nil
 }
 
-// namesAt returns the name of an item, or the names of those that were inserted. An item without a name has an empty one.
+// namesAt returns the name of an item, or the names of the items inserted in its place. An item without a name has an empty
+// one.
 func (b *listBuilder) namesAt(index int, item *source) ([]string, error) {
 	key := b.list.key()
 	if item.insertion() == nil {
@@ -228,7 +229,7 @@ func mergesDirectly(x expr) bool {
 	return slices.ContainsFunc(parts, mergesDirectly)
 }
 
-// fresh returns the items of a list that the list itself has no item of the same name for.
+// fresh returns the items of a list whose names none of this list's own items has.
 func (b *listBuilder) fresh(inserted *list) ([]*cell, error) {
 	own := map[string]bool{}
 	key := b.list.key()
@@ -257,7 +258,7 @@ func (b *listBuilder) fresh(inserted *list) ([]*cell, error) {
 	return fresh, nil
 }
 
-// literalField returns the value of a field that stands in the template as a string.
+// literalField returns the value of a field that is a literal string in the template.
 func literalField(item *source, field string) (string, bool) {
 	if item.kind != mappingKind || item.entries[field] == nil {
 		return "", false
@@ -266,7 +267,7 @@ func literalField(item *source, field string) (string, bool) {
 	return name, ok
 }
 
-// fieldOf returns the value of a field that is a string, or nothing.
+// fieldOf returns the value of a string field; empty if there is none.
 func fieldOf(c *cell, field string) (string, error) {
 	d, ok := c.value.(*dict)
 	if !ok {

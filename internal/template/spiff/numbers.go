@@ -5,14 +5,14 @@ package spiff
 
 import "slices"
 
-// Calculation is an expression in which an imported number is divided or compared. Landscaper hands all imported numbers to
-// the original engine as floats, so that it yields something else there.
+// Calculation is an expression that divides or compares an imported number. Landscaper passes all imported numbers to the
+// original engine as floats, so that the result differs there.
 type Calculation struct {
-	// Path leads to the node of the template, Operator is / or one that compares.
+	// Path leads to the node of the template; Operator is / or a comparison.
 	Path, Expression, Operator string
 }
 
-// Calculations returns the expressions of the template that divide or compare imports, if these are among the given ones.
+// Calculations returns the expressions of the template that divide or compare one of the given imports.
 func (t *Template) Calculations(imports []string) []Calculation {
 	var found []Calculation
 	t.root.each(func(s *source) {
@@ -30,7 +30,7 @@ func (t *Template) Calculations(imports []string) []Calculation {
 	return found
 }
 
-// importedBy reports whether an expression is nothing but one of the imports.
+// importedBy reports whether an expression is just one of the imports.
 func importedBy(x expr, imports []string) bool {
 	ref, ok := x.(*reference)
 	return ok && len(ref.path) == 2 && ref.path[0] == "imports" && slices.Contains(imports, ref.path[1])
@@ -53,7 +53,7 @@ func (s *source) each(visit func(*source)) {
 	}
 }
 
-// visit visits an expression and all that are inside.
+// visit visits an expression and all expressions inside it.
 func visit(x expr, see func(expr)) {
 	if x == nil {
 		return
@@ -64,7 +64,7 @@ func visit(x expr, see func(expr)) {
 	}
 }
 
-// partsOf returns the expressions that an expression is made of.
+// partsOf returns the direct parts of an expression.
 func partsOf(x expr) []expr {
 	for _, parts := range []func(expr) []expr{partsOfWrapper, partsOfOperator, partsOfValue, partsOfAccess, partsOfLambda} {
 		if found := parts(x); found != nil {
@@ -74,7 +74,7 @@ func partsOf(x expr) []expr {
 	return nil
 }
 
-// partsOfWrapper is partsOf for what only says something about another expression.
+// partsOfWrapper is partsOf for expressions that only modify another expression.
 func partsOfWrapper(x expr) []expr {
 	switch x := x.(type) {
 	case *grouped:
@@ -104,7 +104,7 @@ func partsOfOperator(x expr) []expr {
 	return nil
 }
 
-// partsOfValue is partsOf for lists and maps that stand in an expression.
+// partsOfValue is partsOf for lists and maps written in an expression.
 func partsOfValue(x expr) []expr {
 	switch x := x.(type) {
 	case *mapping:
@@ -121,7 +121,7 @@ func partsOfValue(x expr) []expr {
 	return nil
 }
 
-// partsOfAccess is partsOf for what leads into a value.
+// partsOfAccess is partsOf for accesses into a value.
 func partsOfAccess(x expr) []expr {
 	switch x := x.(type) {
 	case *qualified:
@@ -136,7 +136,7 @@ func partsOfAccess(x expr) []expr {
 	return nil
 }
 
-// partsOfLambda is partsOf for lambdas and for what calls them.
+// partsOfLambda is partsOf for lambdas and their uses.
 func partsOfLambda(x expr) []expr {
 	switch x := x.(type) {
 	case *call:

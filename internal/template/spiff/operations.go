@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// operation applies an operator to two expressions. The empty operator is the concatenation.
+// operation applies an operator to two expressions. The empty operator concatenates.
 type operation struct {
 	span
 	operator    string
@@ -38,7 +38,7 @@ func (o *operation) eval(e *env, _ bool) (outcome, error) {
 	return outcome{v, left.join(right.info)}, err
 }
 
-// alternative yields the first expression if it can be evaluated and is good enough, and otherwise the second.
+// alternative returns the first expression's value if it can be evaluated and is accepted, and otherwise the second's.
 func (o *operation) alternative(e *env, accept func(outcome) bool) (outcome, error) {
 	left, err := e.eval(o.left)
 	if err != nil && !catchable(err) {
@@ -57,8 +57,7 @@ func (o *operation) alternative(e *env, accept func(outcome) bool) (outcome, err
 	return right, err
 }
 
-// logical combines integers bit by bit, and everything else by its truth. The second operand may fail if the first one
-// decides.
+// logical combines integers bitwise, and other values by their truth. The second operand may fail if the first one decides.
 func (o *operation) logical(e *env) (outcome, error) {
 	left, err := e.eval(o.left)
 	if err != nil {
@@ -75,7 +74,7 @@ func (o *operation) logical(e *env) (outcome, error) {
 	return outcome{combine(o.operator, left.value, right.value), left.join(right.info)}, nil
 }
 
-// combine combines two values bit by bit if both are integers, and otherwise by their truth.
+// combine combines two values bitwise if both are integers, and otherwise by their truth.
 func combine(operator string, left, right value) value {
 	a, ok := left.(int64)
 	b, alsoOK := right.(int64)
@@ -147,7 +146,7 @@ func (r *run) appendTo(l *list, v value) (value, error) {
 	return &list{cells: slices.Concat(l.cells, added)}, nil
 }
 
-// overlay returns a map with the entries of two; those of the second have precedence.
+// overlay returns a map with the entries of two; those of the second take precedence.
 func (r *run) overlay(d *dict, v value) (value, error) {
 	over, ok := v.(*dict)
 	if v == nil {
@@ -170,7 +169,7 @@ func (r *run) overlay(d *dict, v value) (value, error) {
 	return both, nil
 }
 
-// equal compares values. Texts are compared with integers and booleans by what is written.
+// equal compares values. Texts are compared with integers and booleans by their written form.
 func (r *run) equal(left, right value) (bool, error) {
 	if err := r.meter.Step(1); err != nil {
 		return false, err
@@ -246,7 +245,7 @@ func (r *run) equalLists(a *list, right value) (bool, error) {
 	return true, nil
 }
 
-// uncaught drops an error that only says that two values inside of others cannot be compared.
+// uncaught drops an error that only says that two nested values cannot be compared.
 func uncaught(err error) error {
 	if catchable(err) {
 		return nil

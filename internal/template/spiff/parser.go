@@ -11,30 +11,30 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// longestExpression is the greatest length of an expression in bytes.
+// longestExpression is the maximum length of an expression in bytes.
 const longestExpression = 16 << 10
 
-// costOfByte is what it takes to read a byte of an expression, in steps.
+// costOfByte is the cost of parsing a byte of an expression in steps.
 const costOfByte = 4
 
-// parser reads one expression. The grammar is a parsing expression grammar: alternatives are tried in order, and the first
-// that fits is taken. What a rule makes of a place is remembered, so that the work grows with the length of the text only;
-// without that it would double with every pair of brackets.
+// parser parses one expression. The grammar is a parsing expression grammar: alternatives are tried in order, and the first
+// that matches is taken. The result of a rule at a position is memoised, so that the work grows linearly with the length of
+// the text; otherwise it would double with every pair of brackets.
 type parser struct {
 	text  string
 	limit int
-	// depth is how deep the expression nests at the place that is being read.
+	// depth is the nesting depth of the expression at the current position.
 	depth int
 	known map[known]parsed
-	// furthest is the last place that something was read up to.
+	// furthest is the furthest position that was read.
 	furthest int
-	// failure is a reason to give up that no other alternative can mend.
+	// failure is an error that no other alternative can resolve.
 	failure error
 }
 
 type rule uint8
 
-// The rules whose results are remembered.
+// The memoised rules.
 const (
 	ruleExpression rule = iota
 	ruleOr
@@ -52,7 +52,7 @@ type known struct {
 	pos  int
 }
 
-// parsed is what a rule makes of a place: an expression and where it ends. A rule that does not fit has no expression.
+// parsed is the result of a rule at a position: an expression and its end. Without a match, there is no expression.
 type parsed struct {
 	expr expr
 	end  int
@@ -62,13 +62,13 @@ func (p parsed) ok() bool { return p.expr != nil }
 
 var none = parsed{}
 
-// syntaxError says where an expression cannot be read.
+// syntaxError says where an expression cannot be parsed.
 type syntaxError struct {
 	offset  int
 	problem error
 }
 
-// parse reads an expression, without the brackets around it.
+// parse parses an expression, without the brackets around it.
 func parse(text string, meter *template.Meter) (expr, *syntaxError) {
 	if len(text) > longestExpression {
 		return nil, &syntaxError{0, template.Problemf("the expression is longer than %d bytes", longestExpression)}
@@ -87,7 +87,7 @@ func parse(text string, meter *template.Meter) (expr, *syntaxError) {
 	return result.expr, nil
 }
 
-// remember returns what a rule makes of a place, and applies the rule only once.
+// remember returns the memoised result of a rule at a position, and applies the rule only once.
 func (p *parser) remember(r rule, pos int, apply func(int) parsed) parsed {
 	if p.failure != nil {
 		return none
@@ -103,7 +103,7 @@ func (p *parser) remember(r rule, pos int, apply func(int) parsed) parsed {
 	return result
 }
 
-// nested guards the recursion of the grammar.
+// nested limits the recursion of the grammar.
 func (p *parser) nested(pos int, apply func(int) parsed) parsed {
 	if p.depth >= p.limit {
 		p.furthest = pos
@@ -115,7 +115,7 @@ func (p *parser) nested(pos int, apply func(int) parsed) parsed {
 	return apply(pos)
 }
 
-// giveUp ends the parsing for a reason that is worth telling.
+// giveUp ends the parsing with an error that is worth reporting.
 func (p *parser) giveUp(pos int, format string, args ...any) parsed {
 	if p.failure == nil {
 		p.furthest = pos
@@ -124,7 +124,7 @@ func (p *parser) giveUp(pos int, format string, args ...any) parsed {
 	return none
 }
 
-// word returns the end of a word at a place, or -1.
+// word returns the end of a word at a position, or -1.
 func (p *parser) word(pos int, word string) int {
 	if pos < 0 || !strings.HasPrefix(p.text[pos:], word) {
 		return -1
@@ -173,7 +173,7 @@ func isName(b byte) bool {
 
 func isKey(b byte) bool { return isName(b) || b == '-' }
 
-// name reads a name and returns its end, or -1.
+// name parses a name and returns its end, or -1.
 func (p *parser) name(pos int) int {
 	if end := p.while(pos, isName); end > pos {
 		return end
@@ -181,7 +181,7 @@ func (p *parser) name(pos int) int {
 	return -1
 }
 
-// key reads a component of a path, such as alice or name:alice, and returns its end, or -1.
+// key parses a component of a path, such as alice or name:alice, and returns its end, or -1.
 func (p *parser) key(pos int) int {
 	if pos >= len(p.text) || !isName(p.text[pos]) {
 		return -1
@@ -193,7 +193,7 @@ func (p *parser) key(pos int) int {
 	return end
 }
 
-// index reads a constant index in brackets and returns its end, or -1.
+// index parses a constant index in brackets and returns its end, or -1.
 func (p *parser) index(pos int) int {
 	start := p.word(pos, "[")
 	if start < 0 {
@@ -210,10 +210,10 @@ func (p *parser) index(pos int) int {
 	return p.word(end, "]")
 }
 
-// at returns the span of text that an expression was read from.
+// at returns the span of text that an expression was parsed from.
 func at(pos, end int) span { return span{pos, end} }
 
-// literal reads a string, a number or one of the words that stand for a value.
+// literal parses a string, a number or one of the words that stand for a value.
 func (p *parser) literal(pos int) parsed {
 	for _, read := range []func(int) parsed{p.address, p.quoted, p.number, p.constant, p.symbol} {
 		if result := read(pos); result.ok() || p.failure != nil {
@@ -223,7 +223,7 @@ func (p *parser) literal(pos int) parsed {
 	return none
 }
 
-// address reads an IP address, which needs no quotes.
+// address parses an IP address, which needs no quotes.
 func (p *parser) address(pos int) parsed {
 	end := pos
 	for part := range 4 {
@@ -290,7 +290,7 @@ func (p *parser) number(pos int) parsed {
 	return parsed{&literal{at(pos, end), value}, end}
 }
 
-// fraction reads what follows the integer part of a number, and reports whether there is anything.
+// fraction parses what follows the integer part of a number, and reports whether there is anything.
 func (p *parser) fraction(pos int) (end int, found bool) {
 	end = pos
 	if point := p.word(end, "."); point > 0 {
@@ -331,7 +331,7 @@ func (p *parser) constant(pos int) parsed {
 	return none
 }
 
-// symbol reads a name that stands for itself.
+// symbol parses a name that stands for itself.
 func (p *parser) symbol(pos int) parsed {
 	start := p.word(pos, "$")
 	if start < 0 {

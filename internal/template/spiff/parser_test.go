@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// readable are expressions that the original grammar accepts, unreadable those that it does not.
+// readable are expressions that the original grammar accepts, unreadable ones that it does not.
 var (
 	readable = []string{
 		"1", " 1 ", "-5", "1_0", "1.5e-3", `"a\"b"`, "true", "nil", "~", "~~", "$a", "10.0.0.1", "a", ".a", "a.b", "a.[1].b", "a[1][2]", "a[-1]", "a.b-c", "a:b", "a.[b]", "a[b, c]", ".[a]",
@@ -42,7 +42,7 @@ func TestParserReadsWhatTheOriginalReads(t *testing.T) {
 	}
 }
 
-// What takes the original parser exponential time takes this one a time that grows with the length.
+// Texts that take the original parser exponential time take this one linear time.
 func TestParserIsLinear(t *testing.T) {
 	for name, form := range map[string][2]string{
 		"brackets":                {"(", ")"},
@@ -73,8 +73,8 @@ func TestParserIsLinear(t *testing.T) {
 	}
 }
 
-// The property: the parser reads what the original reads, as long as that comes to an end. Where the two are meant to
-// differ, this one reads more, or says why it does not.
+// Property: the parser accepts what the original accepts, as long as the original ends. Where the two differ by design, this
+// one accepts more, or gives a reason.
 func FuzzParser(f *testing.F) {
 	for _, text := range append(readable, unreadable...) {
 		f.Add(text)

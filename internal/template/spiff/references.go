@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The names with a meaning of their own.
+// Names with a special meaning.
 const (
 	selfName = "_"   // the lambda or the template that is being evaluated, and the scope of its definition
 	nodeName = "__"  // the scope of the node that is being evaluated
@@ -39,7 +39,7 @@ func (r *reference) eval(e *env, locally bool) (outcome, error) {
 	return e.take(reached, locally)
 }
 
-// begin finds the cell that a path begins with and returns what is left of the path.
+// begin returns the cell at which a path starts, and the rest of the path.
 func (e *env) begin(path []string) (*cell, []string, error) {
 	switch first := path[0]; {
 	case first == "":
@@ -64,7 +64,7 @@ func (e *env) begin(path []string) (*cell, []string, error) {
 	return nil, nil, nil
 }
 
-// beginIn begins a path in given names. Without a path the names themselves are meant.
+// beginIn starts a path in given names. An empty path means the names themselves.
 func beginIn(n names, path []string) (*cell, []string, error) {
 	if n == nil {
 		return nil, nil, nil
@@ -85,7 +85,7 @@ func beginIn(n names, path []string) (*cell, []string, error) {
 	return c, path[1:], err
 }
 
-// beginAtNode begins a path in the map that the expression stands in, or in a map around it.
+// beginAtNode starts a path in the map that contains the expression, or in a map around it.
 func (e *env) beginAtNode(path []string) (*cell, []string, error) {
 	s := e.nodeScope()
 	if len(path) == 0 {
@@ -103,12 +103,12 @@ func (e *env) beginAtNode(path []string) (*cell, []string, error) {
 	return nil, nil, nil
 }
 
-// items are the names of a document that is a list: there are none, but paths from the root lead into it.
+// items are the names of a document that is a list: it has none, but paths from the root lead into it.
 type items struct{ list *list }
 
 func (items) get(string) *cell { return nil }
 
-// walk follows a path. If a step leads nowhere, it returns nil and which step that was.
+// walk follows a path. If a step leads nowhere, it returns nil and the number of steps taken.
 func (e *env) walk(c *cell, path []string) (reached *cell, taken int, err error) {
 	for i, step := range path {
 		next, err := e.run.stepInto(c, step)
@@ -157,7 +157,7 @@ func (q *qualified) eval(e *env, locally bool) (outcome, error) {
 	return e.take(reached, locally)
 }
 
-// dynamic is a path into the value of an expression that has to be evaluated itself.
+// dynamic is a path into the value of an expression. Another expression computes the path.
 type dynamic struct {
 	span
 	base, index expr
@@ -186,7 +186,7 @@ func (d *dynamic) eval(e *env, _ bool) (outcome, error) {
 	return e.take(reached, false)
 }
 
-// pathOf turns names and indexes into a path.
+// pathOf converts names and indexes to a path.
 func pathOf(v value) ([]string, error) {
 	l, ok := v.(*list)
 	if !ok {
@@ -205,16 +205,16 @@ func pathOf(v value) ([]string, error) {
 		case string:
 			path = append(path, step)
 		default:
-			return nil, problem("an index has to be an integer or the name of a field, not of type %s", typeOf(c.value))
+			return nil, problem("an index must be an integer or the name of a field, not of type %s", typeOf(c.value))
 		}
 	}
 	if len(path) == 0 {
-		return nil, problem("there has to be an index or the name of a field between the brackets")
+		return nil, problem("there must be an index or the name of a field between the brackets")
 	}
 	return path, nil
 }
 
-// interval is the integers between two bounds, both included.
+// interval is the list of integers between two bounds, both included.
 type interval struct {
 	span
 	from, to expr
@@ -246,7 +246,7 @@ func (i *interval) eval(e *env, _ bool) (outcome, error) {
 	return just(newList(values)), nil
 }
 
-// bounds evaluates the bounds; a missing one is the end of a list of a length.
+// bounds evaluates the bounds; a missing one means the end of a list of the given length.
 func (i *interval) bounds(e *env, length int) (from, to int64, err error) {
 	to = int64(length) - 1
 	if i.from != nil {
@@ -271,7 +271,7 @@ func (i *interval) bounds(e *env, length int) (from, to int64, err error) {
 	return from, to, nil
 }
 
-// integer evaluates an expression that has to be an integer.
+// integer evaluates an expression that must be an integer.
 func (e *env) integer(x expr) (int64, error) {
 	out, err := e.eval(x)
 	if err != nil {
@@ -313,7 +313,7 @@ func (s *slice) eval(e *env, locally bool) (outcome, error) {
 	case from > to:
 		return outcome{&list{resolved: true}, base.info}, nil
 	case from < 0 && to >= 0:
-		return outcome{}, problem("the bounds of a part have to be both negative or both not")
+		return outcome{}, problem("the bounds of a part must be both negative or both not")
 	case from < 0:
 		from, to = from+length, to+length
 	}

@@ -9,15 +9,15 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// referencesPerCall is how many values may refer to each other for every level that calls may nest. A chain of references
-// is not a recursion, and may be longer.
+// referencesPerCall is how many values may refer to each other per level of nested calls. A chain of references is not a
+// recursion, and may be longer.
 const referencesPerCall = 2
 
-// deepestExpression is how deep expressions may nest, all that are being evaluated taken together. The stack of a goroutine
-// is large but not endless, and running out of it cannot be caught.
+// deepestExpression is the maximum nesting of expressions, counting all those being evaluated. The stack of a goroutine is
+// large but limited, and a stack overflow cannot be recovered from.
 const deepestExpression = 20_000
 
-// What the parts of an evaluation cost in steps, apart from what functions do with their arguments.
+// The costs of the parts of an evaluation in steps, apart from what functions do with their arguments.
 const (
 	costOfExpression = 2
 	costOfCell       = 1
@@ -26,7 +26,7 @@ const (
 	costOfParsing    = 20
 	costOfMerge      = 20
 	costOfOverlay    = 6
-	// scopesPerStep is how many scopes a name is looked up in, in the time of a step.
+	// scopesPerStep is the number of scopes searched for a name per step.
 	scopesPerStep = 8
 )
 
@@ -36,12 +36,12 @@ type run struct {
 	meter     *template.Meter
 	files     template.Files
 	functions map[string]Function
-	// tags are the names of nodes, and nodes the cells of these and of those around them, as far as there are any yet.
+	// tags are the names of nodes; nodes maps these nodes, and those around them, to their cells, as far as they exist yet.
 	tags  []tag
 	nodes map[*source]*cell
-	// entropy is what values are generated from; nil if there is no state that could keep them.
+	// entropy is the entropy for generated values; nil if there is no state that could keep them.
 	entropy *template.Entropy
-	// depth is how many cells are being evaluated, expressions how many expressions.
+	// depth is the number of cells being evaluated, expressions the number of expressions.
 	depth, expressions int
 }
 
@@ -67,14 +67,14 @@ func (r *run) deepen(e *env, evaluate func(*env) (result, error)) (result, error
 	return evaluate(e)
 }
 
-// evalError is an error of an expression. As long as it has not left the node of the expression, a part of the expression
-// can catch it; afterwards it is an error of the whole document.
+// evalError is an error of an expression. Within the node of the expression, another part of the expression can catch it;
+// after that, it is an error of the whole document.
 type evalError struct {
 	cause error
-	// env and expr are where it happened. The place in the template is looked up only when somebody wants to read it.
+	// env and expr are where it happened. The place in the template is looked up only on demand.
 	env  *env
 	expr expr
-	// flow is the document that has failed, once the error has left a node.
+	// flow is the failed document, once the error has left a node.
 	flow *flow
 }
 
@@ -98,7 +98,7 @@ func (e *env) fatal(cause error) error {
 	return &evalError{cause: cause, env: e, flow: e.flow}
 }
 
-// settle makes an error that leaves a node an error of the document, and notes which node it was.
+// settle turns an error that leaves a node into an error of the document, and records the node.
 func (e *env) settle(err error) error {
 	var failed *evalError
 	if !errors.As(err, &failed) {
@@ -115,8 +115,8 @@ func (e *env) settle(err error) error {
 	return &settled
 }
 
-// release makes an error of a document one that can be caught again: for the expression that has evaluated the document
-// it is just a part of it that failed.
+// release makes an error of a document catchable again: for the expression that evaluated the document, only a part of the
+// expression failed.
 func (f *flow) release(err error) error {
 	var failed *evalError
 	if errors.As(err, &failed) && failed.flow == f {
@@ -127,10 +127,10 @@ func (f *flow) release(err error) error {
 	return err
 }
 
-// eval evaluates an expression and notes where it failed.
+// eval evaluates an expression and records where it failed.
 func (e *env) eval(x expr) (outcome, error) { return e.evaluate(x, false) }
 
-// evalLocally is eval for an expression whose value may contain parts that are not evaluated yet.
+// evalLocally is eval for an expression whose value may contain unevaluated parts.
 func (e *env) evalLocally(x expr) (outcome, error) { return e.evaluate(x, true) }
 
 func (e *env) evaluate(x expr, locally bool) (outcome, error) {
@@ -149,7 +149,7 @@ func (e *env) evaluate(x expr, locally bool) (outcome, error) {
 	return out, nil
 }
 
-// locate notes which expression failed. The innermost one counts.
+// locate records which expression failed. The innermost one counts.
 func (e *env) locate(err error, x expr) error {
 	var failed *evalError
 	if !errors.As(err, &failed) {
@@ -169,10 +169,10 @@ func (e *env) locate(err error, x expr) error {
 	return &located
 }
 
-// hidden reports whether the expression that is evaluated must not be shown.
+// hidden reports whether the expression under evaluation must not be shown.
 func (e *env) hidden() bool { return e.node != nil && e.node.hidden }
 
-// place returns where in the template the error happened: at an expression, or without one at a node.
+// place returns the place of the error in the template: an expression, or otherwise a node.
 func (e *evalError) place() template.Place {
 	if e.env == nil {
 		return template.Place{}
@@ -192,7 +192,7 @@ func (e *evalError) place() template.Place {
 	return place
 }
 
-// displayPath writes a path for a reader.
+// displayPath formats a path for users.
 func displayPath(t *trail) string {
 	path := ""
 	for _, step := range t.steps() {

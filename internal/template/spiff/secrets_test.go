@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// secretBindings has the canary in every binding that executions have: as a string, in strings, and as a key's value.
+// secretBindings has the canary in every binding of executions: as a string, inside strings, and as the value of a key.
 func secretBindings() map[string]any {
 	all := map[string]any{}
 	for _, name := range []string{
@@ -32,7 +32,7 @@ func secretBindings() map[string]any {
 	return all
 }
 
-// secretCases are expressions that fail on a secret, one or more for every kind of error. B stands for the binding.
+// secretCases are expressions that fail on a secret, one or more per kind of error. B is replaced with the binding.
 var secretCases = []string{
 	`B.s.x`, `B.s[5]`, `B.list[5].x`, `B.[B.s]`, `B.n.[B.s]`, `B.[[B.s, "x"]]`, `B.list.[B.i]`, `B.[B.n]`, `(B.s).x`, `B.s.[*].x`, `B.s.[0..1]`, `B.list.[B.i..B.i]`, `[B.i..]`, `[B.s..1]`,
 	`B.s + 1`, `B.s - B.s`, `B.s * 2`, `B.s / 2`, `B.s % 2`, `B.i / 0`, `B.i % 0`, `B.s < 1`, `B.i < B.s`, `B.s == B.list`, `B.n B.s`, `nil B.s`, `B.s B.n`, `{B.i = 1}`, `B.n < B.n`,
@@ -92,7 +92,7 @@ func evaluateTree(tree any) error {
 	return err
 }
 
-// An error has to be useful although it tells no values.
+// An error must be useful even though it shows no values.
 func TestErrorsAreUseful(t *testing.T) {
 	for _, expression := range secretCases {
 		expression = strings.ReplaceAll(expression, "B.", "imports.")

@@ -11,26 +11,26 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// source is a node of a template, as it stands there. It is immutable.
+// source is a node of a template before evaluation. It is immutable.
 type source struct {
 	kind sourceKind
-	// original is the plain value that the node was made from.
+	// original is the plain value that the node was compiled from.
 	original any
 	// scalar is the value of a node that needs no evaluation.
 	scalar value
-	// expr is the expression of a node, and text what stands between its brackets.
+	// expr is the expression of a node, and text the text between its brackets.
 	expr expr
 	text string
-	// names are the names of the entries of a mapping in order; entries are what they stand for.
+	// names are the sorted names of the entries of a mapping; entries are their nodes.
 	names   []string
 	entries map[string]*source
-	// inserted is the entry << of a mapping, whose value is put in its place.
+	// inserted is the entry << of a mapping. Its value is inserted into the mapping.
 	inserted *source
 	items    []*source
 	// keyName is the field that distinguishes the items of a sequence.
 	keyName string
 	place   template.Place
-	// hidden says that the expression was put together from values, so that nothing of it may be shown.
+	// hidden reports whether the expression was composed from values, so that it must not be shown.
 	hidden bool
 }
 
@@ -43,23 +43,23 @@ const (
 	sequenceKind
 )
 
-// The names of the entry whose value is put in its place. The second is for files that pass through a parser for which
-// the first has a meaning of its own.
+// The names of the entry whose value is inserted. The second one is for files that pass through a parser for which the first
+// has a special meaning.
 const (
 	insertKey      = "<<"
 	otherInsertKey = "<<<"
 )
 
-// noKey says that the items of a list are not distinguished by a field.
+// noKey means that no field distinguishes the items of a list.
 const noKey = "!"
 
-// compiler turns a plain value into a template.
+// compiler compiles a plain value to a template.
 type compiler struct {
 	meter  *template.Meter
 	places map[string]template.Place
-	// hidden says that the text was put together from values, so that nothing of it may be shown.
+	// hidden reports whether the text was composed from values, so that it must not be shown.
 	hidden bool
-	// tags says that nodes can have tags: those of the document itself can.
+	// tags reports whether nodes can have tags: those of the document itself can.
 	tags bool
 }
 
@@ -88,7 +88,7 @@ func (c *compiler) node(plain any, path string, level int) (*source, *compileErr
 	return &source{kind: scalarKind, original: plain, scalar: plain, place: template.Place{Path: path}}, nil
 }
 
-// text compiles a string, which may be an expression, or one that is escaped by an exclamation mark.
+// text compiles a string, which may be an expression, or an expression escaped by an exclamation mark.
 func (c *compiler) text(text, path string) (*source, *compileError) {
 	place := template.Place{Path: path}
 	if known, ok := c.places[path]; ok {
@@ -135,8 +135,7 @@ func (c *compiler) mapping(entries map[string]any, path string, level int) (*sou
 	return s, nil
 }
 
-// refusedControls are the keys of control structures, which the original language has as an option, with what to use
-// instead.
+// refusedControls are the keys of control structures, which are an option of the original language, with replacements.
 var refusedControls = map[string]string{
 	"<<if":     `(( condition ? value :~~ ))`,
 	"<<switch": `(( x == "a" ? value :other ))`,
@@ -145,8 +144,8 @@ var refusedControls = map[string]string{
 	"<<merge":  `(( merge(map, map) ))`,
 }
 
-// refuseControl says that a map is a control structure. Without the option the original takes it for data, which nobody
-// who writes one can want.
+// refuseControl rejects a map that is a control structure. Without the option, the original treats it as data, which cannot
+// be what its author wants.
 func (c *compiler) refuseControl(path, name, instead string) *compileError {
 	place := c.places[template.JoinPath(path, name)]
 	place.Path = template.JoinPath(path, name)
@@ -158,7 +157,7 @@ func (c *compiler) refuseControl(path, name, instead string) *compileError {
 	)}
 }
 
-// unescapeKey removes the exclamation mark that keeps a key from being an insertion.
+// unescapeKey removes the exclamation mark that prevents a key from being an insertion.
 func unescapeKey(name string) string {
 	for _, key := range []string{otherInsertKey, insertKey} {
 		if rest, ok := strings.CutPrefix(name, key+"!"); ok {
@@ -213,7 +212,7 @@ func (s *source) renamed(from, to string) *source {
 	return &changed
 }
 
-// insertion returns the entry << of an item that has no other one: such an item stands for several.
+// insertion returns the entry << of an item that has no other entry: such an item stands for several.
 func (s *source) insertion() *source {
 	if s.kind == mappingKind && len(s.names) == 0 {
 		return s.inserted
@@ -230,7 +229,7 @@ func (s *source) markers() *marked {
 	return m
 }
 
-// unmarked returns the expression that follows the markers of a node as a node of its own, or nil if there is none.
+// unmarked returns the expression after the markers of a node as a separate node, or nil if there is none.
 func (s *source) unmarked(m *marked) *source {
 	if m.inner == nil {
 		return nil

@@ -15,10 +15,10 @@ import (
 const Engine = "Spiff"
 
 // Function is a function that the caller adds. It takes and returns plain values. An error that is a template.Problem is
-// shown to the user, the text of any other error is not.
+// shown to the user; the text of any other error is not.
 type Function func(args []any) (any, error)
 
-// Options are what can be decided before there is anything to evaluate.
+// Options are the settings known at compile time.
 type Options struct {
 	Limits template.Limits
 }
@@ -31,30 +31,30 @@ type Template struct {
 	tags   []tag
 }
 
-// Input is what a template is evaluated with.
+// Input is the input of an evaluation.
 type Input struct {
-	// Bindings are the values that expressions see by name. They are not changed.
+	// Bindings are the values that expressions see by name. They are not modified.
 	Bindings map[string]any
-	// State is what the evaluation before this one has returned as its state, or nil.
+	// State is the state that the previous evaluation returned, or nil.
 	State map[string]any
 	// Functions are added to those of the engine, and may replace them.
 	Functions map[string]Function
-	// Entropy is what values of the state are generated from, nil if there is no state.
+	// Entropy is the entropy for generated values of the state; nil if there is no state.
 	Entropy *template.Entropy
-	// Files are the files of the blueprint; nil means that there are none.
+	// Files are the files of the blueprint; nil means none.
 	Files fs.FS
 }
 
-// Result is what a template yields.
+// Result is the result of an evaluation.
 type Result struct {
 	// Value is the evaluated template, a plain value.
 	Value any
-	// State is what the template wants to keep: the values at its root that are marked as state. It is nil if there are
+	// State is the state that the template keeps: the values at its root that are marked as state. It is nil if there are
 	// none.
 	State map[string]any
 }
 
-// Compile compiles a template that is a YAML text.
+// Compile compiles a template from YAML text.
 func Compile(s template.Source, options Options) (*Template, error) {
 	s.Engine = Engine
 	meter := template.NewMeter(options.Limits)
@@ -73,7 +73,7 @@ func Compile(s template.Source, options Options) (*Template, error) {
 	return compile(s, tree, meter, places)
 }
 
-// CompileTree compiles a template that is a plain value, such as a data mapping. The value must not be changed afterwards.
+// CompileTree compiles a template from a plain value, such as a data mapping. The value must not be modified afterwards.
 func CompileTree(s template.Source, tree any, options Options) (*Template, error) {
 	s.Engine = Engine
 	return compile(s, tree, template.NewMeter(options.Limits), nil)
@@ -92,7 +92,7 @@ func compile(s template.Source, tree any, meter *template.Meter, places map[stri
 	return &Template{source: s, limits: meter.Limits(), root: root, tags: tags}, nil
 }
 
-// explain turns the error of a compilation into one that can be shown. Its column is where in the expression it is.
+// explain converts a compile error to one that can be shown. Its column is the position in the expression.
 func (e *compileError) explain(s template.Source) error {
 	message := template.Explain(e.cause)
 	if e.place.Expression != "" {
@@ -102,7 +102,7 @@ func (e *compileError) explain(s template.Source) error {
 	return template.NewError(s, e.place, message, e.cause).Terminal()
 }
 
-// quoteFrom quotes the beginning of the part of an expression that could not be read.
+// quoteFrom quotes the beginning of the part of an expression that could not be parsed.
 func quoteFrom(text string, offset int) string {
 	const shown = 20
 	rest := strings.TrimSpace(text[min(offset, len(text)):])
@@ -115,7 +115,7 @@ func quoteFrom(text string, offset int) string {
 	return "at \"" + rest + "\""
 }
 
-// Evaluate returns what the template yields. The error is terminal and contains a *template.Error.
+// Evaluate evaluates the template. The error is terminal and contains a *template.Error.
 func (t *Template) Evaluate(input Input) (*Result, error) {
 	r := newRun(t, input)
 	result, err := r.evaluate(t.root, input)
@@ -126,7 +126,7 @@ func (t *Template) Evaluate(input Input) (*Result, error) {
 }
 
 func (r *run) evaluate(root *source, input Input) (result *Result, err error) {
-	// There is no known way to get here, but a template must not take the process down.
+	// No known template gets here, but a template must not crash the process.
 	defer func() {
 		if recover() != nil {
 			result, err = nil, template.Problemf("the template engine failed")
@@ -145,7 +145,7 @@ func (r *run) evaluate(root *source, input Input) (result *Result, err error) {
 	return r.output(c)
 }
 
-// output makes plain values out of the evaluated document.
+// output converts the evaluated document to plain values.
 func (r *run) output(c *cell) (*Result, error) {
 	if c.undefined {
 		return &Result{}, nil
@@ -184,7 +184,7 @@ func (r *run) state(v value, plain any) (map[string]any, error) {
 	return marked, nil
 }
 
-// jsonLength returns about how long the JSON form of a plain value is.
+// jsonLength returns the approximate length of a plain value's JSON form.
 func jsonLength(plain any) int {
 	const number = 8
 	switch v := plain.(type) {
@@ -206,7 +206,7 @@ func jsonLength(plain any) int {
 	return number
 }
 
-// explain turns the error of an evaluation into one that can be shown.
+// explain converts the error of an evaluation to one that can be shown.
 func (r *run) explain(err error) *template.Error {
 	var failed *evalError
 	place := template.Place{}

@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// canary is a value that must not get out of where it is.
+// canary is a value that must not leak.
 const canary = "canary-7f3a9c"
 
 var files = fstest.MapFS{
@@ -33,7 +33,7 @@ var hostileFiles = fstest.MapFS{
 	"self.yaml": {Data: []byte("a: (( read(\"self.yaml\") ))")},
 }
 
-// bindings are what the tests evaluate with.
+// bindings are the bindings of the tests.
 func bindings() map[string]any {
 	return map[string]any{
 		"imports": map[string]any{
@@ -46,8 +46,8 @@ func bindings() map[string]any {
 	}
 }
 
-// evaluate compiles and evaluates a template. It returns the JSON form of what it yields, or the message of the error behind
-// an exclamation mark.
+// evaluate compiles and evaluates a template. It returns the JSON form of the result, or the message of the error after an
+// exclamation mark.
 func evaluate(t testing.TB, text string) string {
 	t.Helper()
 	return evaluateWith(t, text, Input{Bindings: bindings(), Files: files})

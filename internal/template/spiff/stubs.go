@@ -5,7 +5,7 @@ package spiff
 
 import "strings"
 
-// override returns the counterpart of a value in the stubs if there is one.
+// override returns the counterpart of a value in the stubs, or the value if there is none.
 func (e *env) override(own result, overridable bool) (result, error) {
 	if !overridable {
 		return own, nil
@@ -18,7 +18,7 @@ func (e *env) override(own result, overridable bool) (result, error) {
 	return result{value: v, flags: own.flags | c.flags}, err
 }
 
-// revived returns a value of the state. A lambda was written down there as the text that it stands for.
+// revived returns a value of the state. A lambda is stored there as its text.
 func (e *env) revived(v value) (value, error) {
 	text, ok := v.(string)
 	if !ok || !strings.Contains(text, "->") {
@@ -39,8 +39,8 @@ func (e *env) revived(v value) (value, error) {
 	return out.value, err
 }
 
-// overrideOutcome is override for the value of an expression. A map or a list that is preferred is not replaced by its
-// counterpart, only its parts are.
+// overrideOutcome is override for the value of an expression. A preferred map or list is not replaced by its counterpart,
+// but its parts are.
 func (e *env) overrideOutcome(own result, preferred, overridable bool) (result, error) {
 	switch own.value.(type) {
 	case *dict, *list:
@@ -53,7 +53,7 @@ func (e *env) overrideOutcome(own result, preferred, overridable bool) (result, 
 	return e.override(own, overridable)
 }
 
-// overlaid returns a cell for a value that comes from elsewhere and has counterparts in the stubs here.
+// overlaid returns a cell for a value from elsewhere that has counterparts in the stubs here.
 func (e *env) overlaid(c *cell) *cell {
 	return later(e, func(e *env) (result, error) {
 		if err := e.run.meter.Step(costOfOverlay); err != nil {
@@ -73,7 +73,7 @@ func (e *env) overlaid(c *cell) *cell {
 	})
 }
 
-// overlay returns a map or a list whose parts give way to their counterparts in the stubs.
+// overlay returns a map or a list with its parts replaced by their counterparts in the stubs.
 func (e *env) overlay(v value) (value, error) {
 	switch v := v.(type) {
 	case *dict:
@@ -113,8 +113,7 @@ func (e *env) overlayList(l *list) (value, error) {
 	return over, nil
 }
 
-// inject adds what the counterpart of a map in the stubs says about it: some of its flags, and entries that are marked to
-// be injected.
+// inject adds to a map what its counterpart in the stubs says about it: some of its flags, and entries marked for injection.
 func (e *env) inject(own result, d *dict) (result, error) {
 	c, err := e.counterpart()
 	if err != nil || c == nil {
@@ -138,13 +137,13 @@ type merge struct {
 	span
 	path     []string
 	redirect bool
-	// nothing says that nothing is merged, here and below.
+	// nothing reports whether nothing is merged, here and below.
 	nothing           bool
 	replace, required bool
 	keyName           string
 }
 
-// needed reports whether it is an error if there is no counterpart.
+// needed reports whether a missing counterpart is an error.
 func (m *merge) needed(e *env) bool {
 	return m.replace || m.required || m.redirect || e.redirected
 }

@@ -12,17 +12,17 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// tag is a name for a node that can be referred to from everywhere in the document.
+// tag is a name for a node, for references from anywhere in the document.
 type tag struct {
 	name string
-	// chain leads from the root of the document to the node: the nodes that have to be evaluated before there is a cell for it.
+	// chain leads from the root of the document to the node: the nodes that must be evaluated before the node has a cell.
 	chain []*source
 }
 
-// components is how many parts the name of a tag has. A reference means tags of few parts rather than those of many.
+// components returns the number of dots in the name of a tag. References prefer tags with fewer components.
 func (t tag) components() int { return strings.Count(t.name, ".") }
 
-// tagName is the form in which a tag is known. The original takes colons for dots.
+// tagName returns the normalised form of a tag. Like the original, it treats colons as dots.
 func tagName(written string) string { return strings.ReplaceAll(written, ":", ".") }
 
 // tags returns the tags of a document in the order in which they are tried.
@@ -39,12 +39,12 @@ func (s *source) tags() ([]tag, *compileError) {
 // tagCollector finds the tags of a document.
 type tagCollector struct {
 	found map[string]tag
-	// chain leads from the root to the node that is looked at.
+	// chain leads from the root to the current node.
 	chain []*source
 }
 
-// visit looks at a node and at all below it. Of a template there can be many instances, or none: a tag inside would mean
-// nothing in particular.
+// visit visits a node and all nodes below it. A template can have many instances, or none, so a tag inside it would be
+// ambiguous.
 func (c *tagCollector) visit(s *source, inTemplate bool) *compileError {
 	c.chain = append(c.chain, s)
 	below := inTemplate
@@ -69,7 +69,7 @@ func (c *tagCollector) visit(s *source, inTemplate bool) *compileError {
 	return nil
 }
 
-// enter notes the tag of the node that is looked at, if it has one.
+// enter records the tag of the current node, if it has one.
 func (c *tagCollector) enter(name string, s *source) *compileError {
 	if name == "" {
 		return nil
@@ -104,7 +104,7 @@ func (s *source) ownMarkers() []*marked {
 	return all
 }
 
-// below returns the nodes that a node is made of. An insertion that is an expression is none.
+// below returns the direct parts of a node, except insertions that are expressions.
 func (s *source) below() []*source {
 	var all []*source
 	for _, name := range s.names {
@@ -126,7 +126,7 @@ func (s *source) below() []*source {
 	return all
 }
 
-// tagged is a reference into a node by its tag. Without a path the whole of it is meant.
+// tagged is a reference into a node by its tag. An empty path means the whole node.
 type tagged struct {
 	span
 	tag  string
@@ -154,8 +154,8 @@ func (t *tagged) eval(e *env, locally bool) (outcome, error) {
 	return e.take(reached, locally)
 }
 
-// reach follows the path at the tag itself, or else at the tags that its name is the beginning of. Of these only one may have
-// it, among those with the same number of components.
+// reach follows the path at the tag itself, or else at the tags of which its name is a prefix. Among those with the same
+// number of components, only one may have the path.
 func (t *tagged) reach(e *env, tags []tag) (*cell, error) {
 	var found *cell
 	components := 0
@@ -193,7 +193,7 @@ func (e *env) into(c *cell, path []string) (*cell, error) {
 	return reached, err
 }
 
-// tagsOf returns the tag of a name and those that it is the beginning of.
+// tagsOf returns the tag with a name and those of which the name is a prefix.
 func (r *run) tagsOf(name string) []tag {
 	var all []tag
 	for _, t := range r.tags {
@@ -204,7 +204,7 @@ func (r *run) tagsOf(name string) []tag {
 	return all
 }
 
-// tagCell returns the cell of a node that has a tag. The nodes around it are evaluated first, as far as they have to be.
+// tagCell returns the cell of a node that has a tag. The nodes around it are evaluated first, as far as necessary.
 func (r *run) tagCell(t tag) (*cell, error) {
 	var c *cell
 	for _, s := range t.chain {
@@ -220,14 +220,14 @@ func (r *run) tagCell(t tag) (*cell, error) {
 	return c, nil
 }
 
-// noteNode remembers the cell of a node that has a tag or is on the way to one.
+// noteNode records the cell of a node that has a tag or is on the way to one.
 func (r *run) noteNode(s *source, c *cell) {
 	if _, wanted := r.nodes[s]; wanted {
 		r.nodes[s] = c
 	}
 }
 
-// nodesOf returns where the cells of the nodes on the way to tags are remembered.
+// nodesOf returns the map for the cells of the nodes on the way to tags.
 func nodesOf(tags []tag) map[*source]*cell {
 	nodes := map[*source]*cell{}
 	for _, t := range tags {

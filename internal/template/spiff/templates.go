@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// blank is a template inside of a document: a node that is evaluated where it is instantiated.
+// blank is a template inside a document: a node that is evaluated where it is instantiated.
 type blank struct {
 	source *source
-	// original is the node as it stands in the document.
+	// original is the plain value of the node.
 	original any
 	resolver *env
 }
@@ -34,8 +34,8 @@ func (s *substitution) eval(e *env, _ bool) (outcome, error) {
 	return e.instantiate(b)
 }
 
-// instantiate evaluates a template here. It is a document of its own: if it fails, the expression fails, which another
-// expression can catch.
+// instantiate evaluates a template here, as a separate document: if it fails, the expression fails, which another expression
+// can catch.
 func (e *env) instantiate(b *blank) (outcome, error) {
 	if err := e.run.meter.Enter(); err != nil {
 		return outcome{}, err
@@ -54,7 +54,7 @@ func (e *env) instantiate(b *blank) (outcome, error) {
 	return outcome{c.value, info{undefined: c.undefined}}, nil
 }
 
-// complete evaluates a cell and everything inside.
+// complete evaluates a cell and everything inside it.
 func (r *run) complete(c *cell) error {
 	if err := c.force(); err != nil {
 		return err
@@ -62,8 +62,8 @@ func (r *run) complete(c *cell) error {
 	return r.resolve(c.value, 0)
 }
 
-// templatesIn makes templates of the maps among the arguments of merge in which expressions stand as texts, as in
-// merge(m, {"a" = "(( b ))"}): they are evaluated where the maps are merged. Texts that come from elsewhere are data.
+// templatesIn converts maps among the arguments of merge that contain expressions as text to templates, as in merge(m, {"a"
+// = "(( b ))"}): they are evaluated where the maps are merged. Texts from elsewhere are data.
 func (e *env) templatesIn(arguments []argument) ([]argument, error) {
 	changed := slices.Clone(arguments)
 	for i, a := range arguments {
@@ -103,7 +103,7 @@ func (e *env) templateOf(m *mapping) (*blank, error) {
 		}
 		name, ok := key.value.(string)
 		if !ok {
-			return nil, problem("the key of a map has to be a string, not of type %s", typeOf(key.value))
+			return nil, problem("the key of a map must be a string, not of type %s", typeOf(key.value))
 		}
 		if text := writtenExpression(a.value); text != "" {
 			compiled, failed := (&compiler{meter: e.run.meter, hidden: e.hidden()}).text(text, name)

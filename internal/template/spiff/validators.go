@@ -15,13 +15,13 @@ import (
 	"espalier.dev/internal/template/keys"
 )
 
-// validator reports whether a value meets a condition. The arguments are what follows the name of the condition in a list.
+// validator reports whether a value meets a condition. The arguments are those after the name of the condition in a list.
 type validator func(c *invocation, v value, args []value) (bool, error)
 
-// validators are the conditions that the functions validate and check know by name.
+// validators are the named conditions of the functions validate and check.
 var validators map[string]validator
 
-// The table refers to functions that look into the table.
+// The table is set here because its functions use the table.
 func init() {
 	validators = map[string]validator{
 		"": holdAll, "and": holdAll, "not": holdAll, "or": holdOne,
@@ -37,10 +37,10 @@ func init() {
 	}
 }
 
-// costOfCondition is what it takes to look at a condition, in steps.
+// costOfCondition is the cost of evaluating a condition in steps.
 const costOfCondition = 6
 
-// callValidate yields its first argument if it meets the conditions, which are the others.
+// callValidate returns its first argument if it meets the conditions in the other ones.
 func callValidate(c *invocation) (value, error) {
 	failed, err := c.firstUnmet()
 	switch {
@@ -55,7 +55,7 @@ func callValidate(c *invocation) (value, error) {
 	return nil, problem("function validate: the value does not meet condition %d%s", failed, named(c.args[failed]))
 }
 
-// callCheck reports whether its first argument meets the conditions, which are the others.
+// callCheck reports whether its first argument meets the conditions in the other ones.
 func callCheck(c *invocation) (value, error) {
 	failed, err := c.firstUnmet()
 	return failed == 0, err
@@ -78,7 +78,8 @@ func (c *invocation) firstUnmet() (int, error) {
 	return 0, nil
 }
 
-// named tells the name of a condition that was evaluated, if it is no lambda. It is one of the language, others are errors.
+// named returns the name of an evaluated condition, unless it is a lambda. Only names of the language get here; others are
+// errors.
 func named(condition value) string {
 	name, _ := splitCondition(condition)
 	text, _ := name.(string)
@@ -88,7 +89,7 @@ func named(condition value) string {
 	return " (" + text + ")"
 }
 
-// splitCondition returns what a condition is and its arguments.
+// splitCondition returns a condition without its arguments, and the arguments.
 func splitCondition(condition value) (value, []value) {
 	l, ok := condition.(*list)
 	if !ok || len(l.cells) == 0 {
@@ -120,7 +121,7 @@ func (c *invocation) meets(v, condition value) (bool, error) {
 		return c.meetsLambda(v, kind, args)
 	}
 	return false, problem(
-		"function %s: a condition has to be a name, a lambda or a list that begins with one, not a value of type %s",
+		"function %s: a condition must be a name, a lambda or a list that begins with one, not a value of type %s",
 		c.name,
 		typeOf(kind),
 	)
@@ -139,8 +140,8 @@ func (c *invocation) meetsNamed(v value, name string, args []value) (bool, error
 	return met != (negated != (name == "not")), nil
 }
 
-// meetsLambda calls a lambda with the value and the arguments. It yields something that counts as true or false, or a list
-// that begins with it; the messages that may follow are shown only if they are made of text of the template.
+// meetsLambda calls a lambda with the value and the arguments. The lambda returns a truth value, or a list that starts with
+// one; the messages that may follow are shown only if they consist of template text.
 func (c *invocation) meetsLambda(v value, l *lambda, args []value) (bool, error) {
 	if len(l.parameters) != len(args)+1 {
 		return false, problem("function %s: the lambda of a condition takes %d arguments, not %d", c.name, len(l.parameters), len(args)+1)
@@ -158,7 +159,7 @@ func (c *invocation) meetsLambda(v value, l *lambda, args []value) (bool, error)
 		return false, err
 	}
 	if len(items) == 0 || len(items) > 3 {
-		return false, problem("function %s: a list that the lambda of a condition yields has to have one to three items", c.name)
+		return false, problem("function %s: a list that the lambda of a condition yields must have one to three items", c.name)
 	}
 	if text, isText := items[len(items)-1].value.(string); isText && !truth(items[0].value) && l.tellsLiterally(c.env.run, len(items)) {
 		c.complaint = text
@@ -166,7 +167,7 @@ func (c *invocation) meetsLambda(v value, l *lambda, args []value) (bool, error)
 	return truth(items[0].value), nil
 }
 
-// tellsLiterally reports whether the last of so many items that a lambda yields is a message made of text of the template.
+// tellsLiterally reports whether the last of the items that a lambda returns is a message that consists of template text.
 func (l *lambda) tellsLiterally(r *run, items int) bool {
 	if l.node != nil && l.node.hidden || items < 2 {
 		return false
@@ -235,7 +236,8 @@ func everyItem(c *invocation, v value, args []value) (bool, error) {
 	return true, nil
 }
 
-// everyEntry reports whether a value is a map and its entries meet a condition, and its keys another one that comes first.
+// everyEntry reports whether a value is a map whose entries meet a condition, and whose keys meet an optional other
+// condition given before it.
 func everyEntry(c *invocation, v value, args []value) (bool, error) {
 	d, ok := v.(*dict)
 	if !ok || len(args) == 0 {
@@ -257,7 +259,7 @@ func everyEntry(c *invocation, v value, args []value) (bool, error) {
 	return true, nil
 }
 
-// hasField returns a condition that a value is a map with a field, which meets a condition of its own if there is one.
+// hasField returns a condition that a value is a map with a field, which must meet a condition if one is given.
 func hasField(optional bool) validator {
 	return func(c *invocation, v value, args []value) (bool, error) {
 		d, ok := v.(*dict)
@@ -274,7 +276,7 @@ func (c *invocation) fieldMeets(d *dict, args []value, optional bool) (bool, err
 	}
 	name, ok := args[0].(string)
 	if !ok {
-		return false, problem("function %s: the name of a field has to be a string, not a value of type %s", c.name, typeOf(args[0]))
+		return false, problem("function %s: the name of a field must be a string, not a value of type %s", c.name, typeOf(args[0]))
 	}
 	field := d.get(name)
 	if field == nil || field.undefined {
@@ -300,7 +302,7 @@ func hasType(c *invocation, v value, args []value) (bool, error) {
 	for _, arg := range args {
 		name, ok := arg.(string)
 		if !ok {
-			return false, problem("function %s: the name of a type has to be a string, not a value of type %s", c.name, typeOf(arg))
+			return false, problem("function %s: the name of a type must be a string, not a value of type %s", c.name, typeOf(arg))
 		}
 		if name == typeOf(v) {
 			return true, nil
@@ -316,7 +318,7 @@ func isOneOf(c *invocation, v value, args []value) (bool, error) {
 	}
 	l, ok := args[0].(*list)
 	if !ok {
-		return false, problem("function %s: the possible values have to be a list, not a value of type %s", c.name, typeOf(args[0]))
+		return false, problem("function %s: the possible values must be a list, not a value of type %s", c.name, typeOf(args[0]))
 	}
 	for _, possible := range l.cells {
 		same, err := c.env.run.equal(v, possible.value)
@@ -340,7 +342,7 @@ func isNotLess(order int) bool    { return order >= 0 }
 func isLess(order int) bool       { return order < 0 }
 func isNotGreater(order int) bool { return order <= 0 }
 
-// comparesAs returns a condition on how a value compares with a bound. Both are strings, or both are numbers.
+// comparesAs returns a condition that compares a value with a bound. Both must be strings, or both numbers.
 func comparesAs(accept func(order int) bool) validator {
 	return func(c *invocation, v value, args []value) (bool, error) {
 		if err := c.needs(args, 1, 1); err != nil {
@@ -392,7 +394,7 @@ func matches(c *invocation, v value, args []value) (bool, error) {
 	return expression.MatchString(text), nil
 }
 
-// isVersion reports whether a value is a semantic version that meets the conditions on versions.
+// isVersion reports whether a value is a semantic version that satisfies the version constraints.
 func isVersion(c *invocation, v value, args []value) (bool, error) {
 	version := &invocation{env: c.env, name: c.name, args: append([]value{v}, args...)}
 	if _, ok := v.(string); !ok {
@@ -430,7 +432,7 @@ func textHas(property func(string) bool) validator {
 	}
 }
 
-// The forms of names in DNS, and how long they may be.
+// The forms of DNS names, and their maximum lengths.
 var (
 	dnsLabel  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 	dnsDomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)

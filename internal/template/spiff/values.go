@@ -12,10 +12,10 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// value is what an expression yields: nil, bool, int64, float64, string, *list, *dict, *lambda or *blank.
+// value is the value of an expression: nil, bool, int64, float64, string, *list, *dict, *lambda or *blank.
 type value any
 
-// flags are what markers say about a value.
+// flags are the markers of a value.
 type flags uint8
 
 const (
@@ -25,37 +25,37 @@ const (
 	isInject
 	isState
 	isDefault
-	// isDynamic would have stubs evaluated again. There are none but the state, so that it has no effect.
+	// isDynamic makes stubs evaluate again. The only stub is the state, so it has no effect.
 	isDynamic
 )
 
 func (f flags) has(flag flags) bool { return f&flag != 0 }
 
-// list is a list whose items may not be evaluated yet. Its items must not be changed, because lists share them.
+// list is a list whose items may be unevaluated. Its items must not be modified, because lists share them.
 type list struct {
 	cells []*cell
 	// keyName is the field that distinguishes the items, if they are maps; empty means "name".
 	keyName string
-	// resolved says that everything inside is evaluated.
+	// resolved reports whether everything inside is evaluated.
 	resolved bool
 }
 
-// dict is a map whose entries may not be evaluated yet. It is changed only while it is being made.
+// dict is a map whose entries may be unevaluated. It is modified only while it is being built.
 type dict struct {
 	cells map[string]*cell
-	// plain holds the entries that nobody has asked for yet. A dict has plain entries or cells, and the first access to
-	// an entry moves it, so that a large input costs nothing as long as nobody looks at it.
+	// plain holds the entries not accessed yet. A dict has either plain entries or cells; the first access to an entry moves
+	// it, so that a large input costs nothing until it is used.
 	plain    map[string]any
 	resolved bool
 }
 
-// sizes of what values are made of, in bytes.
+// The sizes of parts of values, in bytes.
 const (
 	sizeOfCell  = 96
 	sizeOfValue = 16
 )
 
-// fromPlain makes a cell out of a plain value. A value that is not plain makes a cell that cannot be evaluated.
+// fromPlain converts a plain value to a cell. A value that is not plain gives a cell that cannot be evaluated.
 func fromPlain(plain any) *cell {
 	switch v := plain.(type) {
 	case map[string]any:
@@ -95,7 +95,7 @@ func (d *dict) get(name string) *cell {
 	return c
 }
 
-// length returns the number of entries of a dict that is resolved.
+// length returns the number of entries of a resolved dict.
 func (d *dict) length() int {
 	if d.plain != nil {
 		return len(d.plain)
@@ -103,10 +103,10 @@ func (d *dict) length() int {
 	return len(d.cells)
 }
 
-// set adds an entry to a dict that is being made.
+// set adds an entry to a dict that is being built.
 func (d *dict) set(name string, c *cell) { d.cells[name] = c }
 
-// all returns the names of all entries in order, undefined ones included.
+// all returns the sorted names of all entries, including undefined ones.
 func (d *dict) all() []string {
 	if d.plain != nil {
 		return slices.Sorted(maps.Keys(d.plain))
@@ -114,7 +114,7 @@ func (d *dict) all() []string {
 	return slices.Sorted(maps.Keys(d.cells))
 }
 
-// names returns the names of the entries that are defined, in order.
+// names returns the sorted names of the defined entries.
 func (d *dict) names() ([]string, error) {
 	var defined []string
 	for _, name := range d.all() {
@@ -129,7 +129,7 @@ func (d *dict) names() ([]string, error) {
 	return defined, nil
 }
 
-// items returns the items that are defined.
+// items returns the defined items.
 func (l *list) items() ([]*cell, error) {
 	defined := make([]*cell, 0, len(l.cells))
 	for _, c := range l.cells {
@@ -151,7 +151,7 @@ func (l *list) key() string {
 	return l.keyName
 }
 
-// resolve evaluates everything inside a value, and removes what turns out to be undefined.
+// resolve evaluates everything inside a value, and removes undefined parts.
 func (r *run) resolve(v value, level int) error {
 	if err := r.meter.Nested(level); err != nil {
 		return err
@@ -208,7 +208,7 @@ func (r *run) resolveCell(c *cell, level int) error {
 	return r.resolve(c.value, level+1)
 }
 
-// typeOf returns the name of a value's type, in the words of the language.
+// typeOf returns the name of a value's type, in the language's terms.
 func typeOf(v value) string {
 	switch v.(type) {
 	case nil:
@@ -251,7 +251,7 @@ func truth(v value) bool {
 	return true
 }
 
-// simpleText writes a string, an integer or a boolean.
+// simpleText formats a string, an integer or a boolean.
 func simpleText(v value) (string, bool) {
 	switch v := v.(type) {
 	case string:
@@ -264,8 +264,8 @@ func simpleText(v value) (string, bool) {
 	return "", false
 }
 
-// toPlain returns a plain copy of a value that is resolved. What is temporary or local is left out if the value is to be
-// the output. Functions and templates become the text that they were written as.
+// toPlain returns a plain copy of a resolved value. For output, temporary and local parts are left out. Lambdas and
+// templates become their source text.
 func (r *run) toPlain(v value, output bool) (any, error) {
 	return r.plainValue(v, output, 0)
 }
@@ -342,7 +342,7 @@ func (r *run) plainEntries(d *dict, output bool, level int) (any, error) {
 	return plain, nil
 }
 
-// isExpression reports whether a string is an expression, and returns what is between its brackets.
+// isExpression reports whether a string is an expression, and returns the text between its brackets.
 func isExpression(text string) (string, bool) {
 	if len(text) < len("(())") || !strings.HasPrefix(text, "((") || !strings.HasSuffix(text, "))") {
 		return "", false

@@ -33,8 +33,8 @@ var roles = map[string]func() error{
 	"stubborn": func() error {
 		heard := make(chan os.Signal, 1)
 		signal.Notify(heard, syscall.SIGTERM)
-		fmt.Println("ready https://127.0.0.1:1")
 		fmt.Fprintln(os.Stderr, "I shall not be moved")
+		fmt.Println("ready https://127.0.0.1:1")
 		for range heard {
 		}
 		return nil

@@ -12,23 +12,24 @@ import (
 	"sync"
 	"time"
 
-	"espalier.dev/internal/testkit/program"
+	"espalier.dev/internal/subprocess"
 )
 
 const (
 	readyPrefix       = "ready "
 	defaultStartLimit = 6 * time.Minute
+	defaultStopLimit  = 5 * time.Minute // exceeds that of the server itself, whose reason is reported
 )
 
-// memory lets a server start with little garbage collection, whatever the tests themselves run with.
+// memory makes a server start with little garbage collection, whatever the settings of the tests.
 var memory = []string{"GOGC=400", "GOMEMLIMIT=off"}
 
 // Options say how to run one API server.
 type Options struct {
 	Binary             string // path of the executable, from program.APIServer
-	Kubeconfig         string // file that the server writes before it reports that it is ready
-	DataDir            string // where etcd keeps its data; empty means that it goes when the server stops
-	Port               int    // 0 picks a free one
+	Kubeconfig         string // file that the server writes before it reports ready
+	DataDir            string // data directory of etcd; empty means a temporary one
+	Port               int    // 0 means any free port
 	ClusterControllers bool   // also run garbage collection, namespace deletion and the like
 	Authentication     string // file with an AuthenticationConfiguration; empty means tokens of service accounts only
 
@@ -51,18 +52,19 @@ func (o Options) arguments() []string {
 
 // Process is a running API server.
 type Process struct {
-	*program.Process
+	*subprocess.Process
 
-	ready      chan struct{} // closed when it has said that it is ready
+	ready      chan struct{} // closed when it has reported ready
 	startLimit time.Duration
 }
 
-// Start runs the server and returns when it has reported that it is ready. The context bounds the start only, not the life.
+// Start runs the server and returns when it has reported ready. The context bounds only the start.
 func Start(ctx context.Context, options Options) (*Process, error) {
 	p := &Process{ready: make(chan struct{}), startLimit: cmp.Or(options.startLimit, defaultStartLimit)}
 	var announced sync.Once
-	process, err := program.Start(program.Command{
-		Title: "the API server", Binary: options.Binary, Arguments: options.arguments(), Env: memory, StopLimit: options.stopLimit,
+	process, err := subprocess.Start(subprocess.Command{
+		Title: "the API server", Binary: options.Binary, Arguments: options.arguments(), Env: memory,
+		StopLimit: cmp.Or(options.stopLimit, defaultStopLimit),
 		Notice: func(line string) {
 			if strings.HasPrefix(line, readyPrefix) {
 				announced.Do(func() { close(p.ready) })

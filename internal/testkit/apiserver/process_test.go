@@ -18,10 +18,15 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"espalier.dev/internal/testkit/program"
 )
 
-// play starts this binary in one of the roles, as if it were an API server.
+// patience limits the waits of a broken test.
+const patience = 6 * time.Minute
+
+// play starts this binary in one of the roles, as if it was an API server.
 func play(t *testing.T, role string, change func(*Options)) (*Process, error) {
 	t.Helper()
 	t.Setenv(roleVariable, role)
@@ -69,18 +74,21 @@ func TestStopIsObeyed(t *testing.T) {
 }
 
 func TestStopReportsTrouble(t *testing.T) {
-	cases := map[string]string{
-		"stubborn":       "was killed\nready https://127.0.0.1:1\nI shall not be moved",
-		"ill at the end": "etcd did not stop",
+	cases := map[string]struct {
+		limit time.Duration
+		want  string
+	}{
+		"stubborn":       {limit: time.Second, want: "was killed\nI shall not be moved\nready https://127.0.0.1:1"},
+		"ill at the end": {want: "etcd did not stop"},
 	}
-	for role, want := range cases {
+	for role, c := range cases {
 		t.Run(role, func(t *testing.T) {
-			process, err := play(t, role, func(o *Options) { o.stopLimit = time.Second })
+			process, err := play(t, role, func(o *Options) { o.stopLimit = c.limit })
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := process.Stop(); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("says %v, want %q", err, want)
+			if err := process.Stop(); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("says %v, want %q", err, c.want)
 			}
 			if !hasExited(process) {
 				t.Error("it is still running")
@@ -103,8 +111,8 @@ func TestStartReportsTrouble(t *testing.T) {
 		},
 		"it is too slow": {
 			role:   "never ready",
-			change: func(o *Options) { o.startLimit = time.Second },
-			want:   "it did not become ready: context deadline exceeded\nalmost ready",
+			change: func(o *Options) { o.startLimit = time.Millisecond },
+			want:   "it did not become ready: context deadline exceeded",
 		},
 		"it is not there": {change: func(o *Options) { o.Binary = "/does/not/exist" }, want: "start the API server"},
 	}
@@ -138,7 +146,7 @@ func runParent() error {
 	return errors.New("the server ended by itself")
 }
 
-// No server outlives its test process, not even one that had no chance to say goodbye.
+// No server outlives its test process, not even one that is killed.
 func TestServerEndsWithAKilledParent(t *testing.T) {
 	parent := exec.CommandContext(t.Context(), os.Args[0])
 	parent.Env = append(os.Environ(), roleVariable+"=parent", "APISERVER_TEST_DIR="+t.TempDir())
@@ -162,13 +170,12 @@ func TestServerEndsWithAKilledParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = parent.Wait()
-	deadline := time.After(time.Minute)
-	for !errors.Is(dial(address), syscall.ECONNREFUSED) {
-		select {
-		case <-deadline:
-			t.Fatal("the server outlives its parent")
-		case <-time.After(50 * time.Millisecond): // nothing tells a stranger that a process has ended
-		}
+	// There is no event when a process that is not a child ends.
+	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		return errors.Is(dial(address), syscall.ECONNREFUSED), nil
+	})
+	if err != nil {
+		t.Fatalf("the server outlives its parent: %v", err)
 	}
 }
 

@@ -21,14 +21,13 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// Call is one use of a command.
+// Call is one call of a command.
 type Call struct {
-	// Command makes the command.
+	// Command creates the command.
 	Command func(cli.Environment) *cobra.Command
-	// Args are the arguments and flags behind the command's name. Those that lead to the test's API server and
-	// namespace are added, if there is one.
+	// Args are the arguments and flags after the command's name. Flags for the test's API server and namespace are added, if there is one.
 	Args []string
-	// Stdin is what the command reads from standard input.
+	// Stdin is the standard input.
 	Stdin string
 	// Variables is the environment.
 	Variables map[string]string
@@ -36,16 +35,16 @@ type Call struct {
 	Terminal *Terminal
 }
 
-// Terminal is the size of one.
+// Terminal is the size of a terminal.
 type Terminal struct{ Width, Height int }
 
-// Result is what a call left behind.
+// Result is the result of a call.
 type Result struct {
 	Code           int
 	Stdout, Stderr string
 }
 
-// Now is the time of all calls. Objects that a test creates seem to be twenty hours old.
+// Now returns the time of all calls. Objects that a test creates appear to be twenty hours old.
 func Now() time.Time { return started.Add(20*time.Hour + 30*time.Minute) }
 
 var started = time.Now()
@@ -53,7 +52,7 @@ var started = time.Now()
 // Ago returns a time before Now.
 func Ago(d time.Duration) time.Time { return Now().Add(-d) }
 
-// Run runs a command to its end.
+// Run runs a command and waits for its end.
 func Run(t testing.TB, server *testkit.APIServer, namespace string, call Call) Result {
 	t.Helper()
 	return Start(t, server, namespace, call).Wait(t)
@@ -63,10 +62,14 @@ func Run(t testing.TB, server *testkit.APIServer, namespace string, call Call) R
 type Running struct {
 	stderr *listener
 	ended  chan Result
-	cancel context.CancelFunc
+
+	mutex sync.Mutex
+	// listening are the parts of the command that end when it is interrupted.
+	listening   []context.CancelFunc
+	interrupted bool
 }
 
-// Start runs a command beside the test.
+// Start starts a command beside the test.
 func Start(t testing.TB, server *testkit.APIServer, namespace string, call Call) *Running {
 	t.Helper()
 	call.Args = append([]string{"--kubeconfig=" + server.Kubeconfig(), "-n", namespace}, call.Args...)
@@ -74,13 +77,13 @@ func Start(t testing.TB, server *testkit.APIServer, namespace string, call Call)
 		Now().UTC().Format(time.RFC3339), "<now>"))
 }
 
-// RunAlone runs a command that needs no cluster to its end.
+// RunAlone runs a command that needs no cluster and waits for its end.
 func RunAlone(t testing.TB, call Call) Result {
 	t.Helper()
 	return StartAlone(t, call).Wait(t)
 }
 
-// StartAlone runs a command that needs no cluster beside the test.
+// StartAlone starts a command that needs no cluster beside the test.
 func StartAlone(t testing.TB, call Call) *Running {
 	t.Helper()
 	return call.start(t, strings.NewReplacer())
@@ -92,11 +95,11 @@ func (c Call) start(t testing.TB, hide *strings.Replacer) *Running {
 	in.WriteString(c.Stdin)
 	r := &Running{stderr: &listener{wrote: make(chan struct{}, 1)}, ended: make(chan Result, 1)}
 	streams.ErrOut = r.stderr
-	root := cli.NewRoot(streams, c.Command(c.environment(streams)))
+	env := c.environment(streams)
+	env.UntilInterrupted = r.untilInterrupted
+	root := cli.NewRoot(streams, c.Command(env))
 	root.SetArgs(append([]string{root.Commands()[0].Name()}, c.Args...))
-	var ctx context.Context
-	ctx, r.cancel = context.WithCancel(t.Context())
-	t.Cleanup(r.cancel)
+	ctx := t.Context()
 	go func() {
 		code := cli.Run(ctx, root)
 		r.ended <- Result{Code: code, Stdout: hide.Replace(stdout.String()), Stderr: hide.Replace(r.stderr.String())}
@@ -104,11 +107,28 @@ func (c Call) start(t testing.TB, hide *strings.Replacer) *Running {
 	return r
 }
 
-// Interrupt does what Ctrl-C does.
-func (r *Running) Interrupt() { r.cancel() }
+// Interrupt interrupts the command, as Ctrl-C does. When it returns, the context of what the command does has ended, if it listens to
+// signals. A command that does not, whose process would be killed, goes on.
+func (r *Running) Interrupt() {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.interrupted = true
+	for _, end := range r.listening {
+		end()
+	}
+}
 
-// patience is for broken tests; no assertion depends on it.
-const patience = 5 * time.Minute
+// untilInterrupted is what commands listen with. They hear of an interrupt that came before as well.
+func (r *Running) untilInterrupted(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.interrupted {
+		cancel()
+	}
+	r.listening = append(r.listening, cancel)
+	return ctx, cancel
+}
 
 // Wait returns when the command has ended.
 func (r *Running) Wait(t testing.TB) Result {
@@ -116,8 +136,8 @@ func (r *Running) Wait(t testing.TB) Result {
 	select {
 	case result := <-r.ended:
 		return result
-	case <-time.After(patience):
-		t.Fatalf("the command has not ended within %s; it said:\n%s", patience, r.stderr.String())
+	case <-time.After(testkit.Patience):
+		t.Fatalf("the command has not ended within %s; it said:\n%s", testkit.Patience, r.stderr.String())
 		return Result{}
 	}
 }
@@ -125,14 +145,14 @@ func (r *Running) Wait(t testing.TB) Result {
 // Until returns when the command has written a text to standard error.
 func (r *Running) Until(t testing.TB, text string) {
 	t.Helper()
-	timeout := time.After(patience)
+	timeout := time.After(testkit.Patience)
 	for !strings.Contains(r.stderr.String(), text) {
 		select {
 		case <-r.stderr.wrote:
 		case result := <-r.ended:
 			t.Fatalf("the command has ended with code %d before it said %q; it said:\n%s%s", result.Code, text, result.Stdout, result.Stderr)
 		case <-timeout:
-			t.Fatalf("the command has not said %q within %s; it said:\n%s", text, patience, r.stderr.String())
+			t.Fatalf("the command has not said %q within %s; it said:\n%s", text, testkit.Patience, r.stderr.String())
 		}
 	}
 }
@@ -140,6 +160,7 @@ func (r *Running) Until(t testing.TB, text string) {
 func (c Call) environment(streams genericiooptions.IOStreams) cli.Environment {
 	env := cli.NewEnvironment(streams)
 	env.Now = Now
+	env.SilenceLogs = func() {} // The process is that of the test, and controllers may run in it.
 	env.Getenv = func(name string) string { return c.Variables[name] }
 	env.Size = func(io.Writer) (int, int, bool) {
 		if c.Terminal == nil {
@@ -150,7 +171,7 @@ func (c Call) environment(streams genericiooptions.IOStreams) cli.Environment {
 	return env
 }
 
-// listener is a stream that is listened to.
+// listener is a stream that reports what is written to it.
 type listener struct {
 	mutex sync.Mutex
 	text  bytes.Buffer

@@ -13,7 +13,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// Controller makes the writes that a controller of installations makes, when a test says so.
+// Controller performs the writes of a controller of installations on demand.
 type Controller struct {
 	Server *testkit.APIServer
 }
@@ -32,7 +32,7 @@ func (c Controller) Grant(t testing.TB, root *lsv1alpha1.Installation, job strin
 	}
 }
 
-// Adopt begins the granted job.
+// Adopt starts the granted job.
 func (c Controller) Adopt(t testing.TB, root *lsv1alpha1.Installation, job string) {
 	t.Helper()
 	c.Write(t, root, func(s *lsv1alpha1.RunStatus) { run.Adopt(s, job, lsv1alpha1.PhaseInit, Now()) })

@@ -20,8 +20,8 @@ func Before(hours int) metav1.Time {
 	return metav1.NewTime(Ago(time.Duration(hours) * time.Hour).UTC().Truncate(time.Second))
 }
 
-// Line stores a pipeline in the middle of a run: revision 1.3.0 has reached staging, and waits for approval to get to
-// production, which two clusters make up.
+// Line stores a pipeline in the middle of a run: revision 1.3.0 has reached staging, and waits for approval for production, which consists
+// of two clusters.
 func Line(t testing.TB, server *testkit.APIServer, namespace string) *pipelines.Pipeline {
 	t.Helper()
 	line := testkit.Pipeline(namespace, "shop").Notification().
@@ -58,7 +58,7 @@ func Line(t testing.TB, server *testkit.APIServer, namespace string) *pipelines.
 	}
 	status.Holds = []pipelines.Hold{{
 		Environment: "production", Reason: pipelines.HoldWaitingForApproval, Revision: "1.3.0", Since: Before(19),
-		Message: "somebody must approve revision 1.3.0 for environment production",
+		Message: "revision 1.3.0 needs approval for environment production",
 	}}
 	status.Conditions = []metav1.Condition{{
 		Type:               pipelines.ConditionReady,
@@ -71,7 +71,7 @@ func Line(t testing.TB, server *testkit.APIServer, namespace string) *pipelines.
 	return line
 }
 
-// PromotionOf completes a record as the controller would.
+// PromotionOf completes a record as the controller does.
 func PromotionOf(p *pipelines.Pipeline, environment string, record pipelines.PromotionStatus) pipelines.PromotionStatus {
 	record.Strategy = pipelines.StrategyNotification
 	record.Key = pipeline.Identity{

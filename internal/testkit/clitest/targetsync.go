@@ -12,11 +12,11 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Clusters is a TargetSync whose controller has met problems with a reason; without any, it is synchronised.
+// Clusters returns a TargetSync whose controller has found problems with a reason; without any, it is synchronised.
 func Clusters(namespace, reason string, problems ...string) *lsv1alpha1.TargetSync {
 	at := metav1.NewTime(Ago(20 * time.Hour))
 	ready := lsv1alpha1.Condition{
-		Type: lsv1alpha1.ConditionReady, Status: lsv1alpha1.ConditionTrue, Reason: reason, Message: "3 Targets are as the source wants them",
+		Type: lsv1alpha1.ConditionReady, Status: lsv1alpha1.ConditionTrue, Reason: reason, Message: "3 Targets are up to date",
 		ObservedGeneration: 1, LastTransitionTime: at, LastUpdateTime: at,
 	}
 	if len(problems) > 0 {

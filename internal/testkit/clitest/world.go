@@ -17,14 +17,13 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// Jobs that statuses speak of.
+// Jobs in statuses.
 const (
 	Job        = "11111111-1111-4111-8111-111111111111"
 	EarlierJob = "00000000-0000-4000-8000-000000000000"
 )
 
-// Status is the status of an object in the middle of Job: in the phase since twenty hours ago, unless the phase is
-// final; then Job is finished.
+// Status returns the status of an object during Job: in the phase since twenty hours ago, unless the phase is final; then Job is finished.
 func Status(phase lsv1alpha1.Phase, changes ...func(*lsv1alpha1.RunStatus)) lsv1alpha1.RunStatus {
 	at := metav1.NewTime(Ago(20 * time.Hour))
 	status := lsv1alpha1.RunStatus{Phase: phase, PhaseTransitionTime: &at, JobID: Job, ObservedGeneration: 1}
@@ -37,12 +36,12 @@ func Status(phase lsv1alpha1.Phase, changes ...func(*lsv1alpha1.RunStatus)) lsv1
 	return status
 }
 
-// Of says that a status is left from another job, which has finished.
+// Of sets another job in a status, which has finished.
 func Of(job string) func(*lsv1alpha1.RunStatus) {
 	return func(s *lsv1alpha1.RunStatus) { s.JobID, s.JobIDFinished = job, job }
 }
 
-// Waits says what an object waits for, as controllers do: in the conditions.
+// Waits sets what an object waits for, as controllers do: in the conditions.
 func Waits(reason, message string) func(*lsv1alpha1.RunStatus) {
 	return func(s *lsv1alpha1.RunStatus) {
 		at := metav1.NewTime(Ago(20 * time.Hour))
@@ -56,7 +55,7 @@ func Waits(reason, message string) func(*lsv1alpha1.RunStatus) {
 	}
 }
 
-// Error says what has gone wrong.
+// Error sets an error.
 func Error(reason, message string) func(*lsv1alpha1.RunStatus) {
 	return func(s *lsv1alpha1.RunStatus) {
 		at := metav1.NewTime(Ago(20 * time.Hour))
@@ -64,14 +63,14 @@ func Error(reason, message string) func(*lsv1alpha1.RunStatus) {
 	}
 }
 
-// Nested is an installation within another.
+// Nested returns a nested installation.
 func Nested(parent *lsv1alpha1.Installation, as string) *testkit.InstallationBuilder {
 	return testkit.Installation(parent.Namespace, parent.Name+"-"+as).
 		Label(lsv1alpha1.EncompassedByLabel, parent.Name).Annotate(lsv1alpha1.SubinstallationNameAnnotation, as)
 }
 
-// ExecutionOf is the execution of an installation, which refers to it from now on. Each deploy item is written as its
-// name and, after a colon, that of the item it depends on.
+// ExecutionOf returns the execution of an installation, and makes the installation refer to it. Each deploy item is written as its name
+// and, after a colon, that of the deploy item that it depends on.
 func ExecutionOf(installation *lsv1alpha1.Installation, items ...string) *lsv1alpha1.Execution {
 	builder := testkit.Execution(installation.Namespace, installation.Name)
 	for _, item := range items {
@@ -86,7 +85,7 @@ func ExecutionOf(installation *lsv1alpha1.Installation, items ...string) *lsv1al
 	return execution
 }
 
-// ItemOf is a deploy item of an execution.
+// ItemOf returns a deploy item of an execution.
 func ItemOf(execution *lsv1alpha1.Execution, as string) *lsv1alpha1.DeployItem {
 	return testkit.DeployItem(execution.Namespace, execution.Name+"-"+as).
 		Label(lsv1alpha1.ExecutionManagedByLabel, execution.Name).Label(lsv1alpha1.ExecutionManagedNameLabel, as).Target("cluster").Build()
@@ -109,6 +108,12 @@ func Store(t testing.TB, server *testkit.APIServer, objects ...client.Object) {
 // Shop stores a tree in the middle of a job: the database has succeeded, and the web server waits for its pods.
 func Shop(t testing.TB, server *testkit.APIServer, namespace string) {
 	t.Helper()
+	Store(t, server, ShopObjects(namespace)...)
+	testkit.Create(t, server, testkit.Target(namespace, "cluster").Build())
+}
+
+// ShopObjects returns the objects of that tree.
+func ShopObjects(namespace string) []client.Object {
 	shop := testkit.Installation(namespace, "shop").Label("team", "shop").Build()
 	database := Nested(shop, "database").ExportData("address", "address").Build()
 	web := Nested(shop, "web").ImportData("address", "address").Build()
@@ -134,13 +139,17 @@ func Shop(t testing.TB, server *testkit.APIServer, namespace string) {
 		Waits(lsv1alpha1.ReasonWaitingForReadiness, "waiting for Deployment web/nginx in target cluster: 0 of 2 pods are available"),
 	)
 	smoke.Status.RunStatus = Status(lsv1alpha1.PhaseSucceeded, Of(EarlierJob))
-	Store(t, server, shop, database, web, below, above, postgres, nginx, smoke)
-	testkit.Create(t, server, testkit.Target(namespace, "cluster").Build())
+	return []client.Object{shop, database, web, below, above, postgres, nginx, smoke}
 }
 
 // Blog stores a tree whose job has failed.
 func Blog(t testing.TB, server *testkit.APIServer, namespace string) {
 	t.Helper()
+	Store(t, server, BlogObjects(namespace)...)
+}
+
+// BlogObjects returns the objects of that tree.
+func BlogObjects(namespace string) []client.Object {
 	blog := testkit.Installation(namespace, "blog").Build()
 	blog.Status.RunStatus = Status(lsv1alpha1.PhaseFailed, Error("SubObjectFailed", "execution blog failed"))
 	execution := ExecutionOf(blog, "site", "theme")
@@ -156,5 +165,5 @@ func Blog(t testing.TB, server *testkit.APIServer, namespace string) {
 		lsv1alpha1.PhaseFailed,
 		Error("InvalidManifest", "manifest 2: spec.replicas:\x1b[31m must be a number\nand is not"),
 	)
-	Store(t, server, blog, execution, site, theme)
+	return []client.Object{blog, execution, site, theme}
 }

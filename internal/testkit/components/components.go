@@ -30,21 +30,21 @@ import (
 // Component is a version of a component as OCM stores it, with all its resources beside its descriptor.
 type Component struct {
 	Name, Version string
-	// Below is the path in the registry at which the component repository begins, if it is not the registry itself.
+	// Below is the path in the registry where the component repository starts, if it is not the whole registry.
 	Below     string
 	Resources []Resource
-	// References are the components that it refers to, each under the last part of its name.
+	// References are the components that it refers to, each named by the last part of its name.
 	References []Component
-	// More are further references, to components that are pushed on their own, or not at all.
+	// More are further references, to components that are pushed separately, or not at all.
 	More []Reference
-	// Key signs the component, with the signature SignatureName, if there is one.
+	// Key signs the component with the signature SignatureName, if set.
 	Key *rsa.PrivateKey
 }
 
 // Reference is a reference to a component.
 type Reference struct {
 	Name, Component, Version string
-	// Identity tells references of the same name apart.
+	// Identity distinguishes references of the same name.
 	Identity map[string]string
 }
 
@@ -55,11 +55,11 @@ const SignatureName = "release"
 type Resource struct {
 	Name, Type, MediaType string
 	Content               []byte
-	// Access says where the content is; nil means beside the descriptor.
+	// Access is the access of the content; nil means beside the descriptor.
 	Access map[string]any
 }
 
-// Blueprint is a blueprint, as a resource of the name.
+// Blueprint returns a blueprint as a resource.
 func Blueprint(t testing.TB, name string, files map[string]string) Resource {
 	t.Helper()
 	content := archive.Files{}
@@ -78,7 +78,7 @@ func Blueprint(t testing.TB, name string, files map[string]string) Resource {
 	}
 }
 
-// Store is a registry, for whoever wants to fill it.
+// Store returns a registry as a store, for writing.
 func Store(t testing.TB, r *registry.Registry, with oci.Credential) oci.Store {
 	t.Helper()
 	cache, err := oci.OpenCache(t.TempDir(), 64<<20)
@@ -132,7 +132,7 @@ func (c Component) Push(t testing.TB, into oci.Store) {
 	}
 }
 
-// document is the text of the descriptor.
+// document returns the text of the descriptor.
 func (c Component) document(t testing.TB) []byte {
 	t.Helper()
 	descriptor := c.descriptor(t)
@@ -183,7 +183,7 @@ func digest(kind, value string) map[string]any {
 	return map[string]any{"hashAlgorithm": "SHA-256", "normalisationAlgorithm": kind, "value": value}
 }
 
-// digest is that of a descriptor, as signatures take it.
+// digest returns the digest of a descriptor, as signatures use it.
 func (c Component) digest(t testing.TB, descriptor map[string]any) string {
 	t.Helper()
 	parsed, err := component.Parse(marshal(t, descriptor), component.DefaultLimits)
@@ -218,7 +218,7 @@ func (c Component) sign(t testing.TB, descriptor map[string]any) map[string]any 
 	}
 }
 
-// NewKey returns a key to sign components with, and its public part as those who trust it write it.
+// NewKey returns a key to sign components, and its public part in the form for verification.
 func NewKey(t testing.TB) (key *rsa.PrivateKey, public []byte) {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -228,7 +228,7 @@ func NewKey(t testing.TB) (key *rsa.PrivateKey, public []byte) {
 	return key, []byte(PublicKey(t, key))
 }
 
-// PublicKey is a key as those who trust it write it.
+// PublicKey returns the public part of a key in the form for verification.
 func PublicKey(t testing.TB, key *rsa.PrivateKey) string {
 	t.Helper()
 	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
@@ -238,7 +238,7 @@ func PublicKey(t testing.TB, key *rsa.PrivateKey) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}))
 }
 
-// Archive fills an archive with components, and writes it: as a directory, or as a file that is packed or not, by its ending.
+// Archive writes components into an archive: a directory, or a file that is compressed or not, depending on its extension.
 func Archive(t testing.TB, name string, components ...Component) {
 	t.Helper()
 	store := oci.NewArchive()

@@ -18,19 +18,19 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Nowhere is where objects come from and go to.
+// Nowhere is the phase of objects before their creation and after their deletion.
 const Nowhere lsv1alpha1.Phase = ""
 
-// Diagram is what a page shows of the phases of a kind.
+// Diagram is the diagram of a kind's phases on a page.
 type Diagram struct {
 	// Page is the file, relative to the test.
 	Page string
-	// Title is what the page says about the diagram: it stands between <!-- generated: TITLE --> and <!-- end -->.
+	// Title marks the diagram on the page: it is between <!-- generated: TITLE --> and <!-- end -->.
 	Title string
-	// Order is that of the phases.
+	// Order is the order of the phases.
 	Order []lsv1alpha1.Phase
-	// Main is the path that objects take when all goes well, from phase to phase. It alone is drawn, and the other steps are listed below
-	// it. Without it all steps are drawn, which only a few of them bear.
+	// Main is the path of phases when everything succeeds. Only this path is drawn, and the other steps are listed below it. Without it all
+	// steps are drawn, which suits only small diagrams.
 	Main []lsv1alpha1.Phase
 
 	steps map[step]bool
@@ -41,7 +41,7 @@ type step struct {
 	label    string
 }
 
-// Step notes that a decision leads from one phase to another. The label may be empty. A step to the same phase is none.
+// Step records that a decision leads from one phase to another. The label may be empty. A step to the same phase is ignored.
 func (d *Diagram) Step(from, to lsv1alpha1.Phase, label string) {
 	if from == to {
 		return
@@ -52,7 +52,7 @@ func (d *Diagram) Step(from, to lsv1alpha1.Phase, label string) {
 	d.steps[step{from, to, label}] = true
 }
 
-// String is the diagram in the language of mermaid, with the list of what it leaves out.
+// String returns the diagram in Mermaid, with a list of the steps that it omits.
 func (d *Diagram) String() string {
 	drawn, listed := d.sorted(), []step(nil)
 	if len(d.Main) > 0 {
@@ -94,7 +94,7 @@ func (d *Diagram) isMain(s step) bool {
 	return false
 }
 
-// list is a table of steps, with one line for each phase that they lead from. Those of one phase follow each other, or lead out.
+// list returns a table of steps, with one line for each phase that they lead from. Those of one phase follow each other, or lead out.
 func list(steps []step) string {
 	var from []lsv1alpha1.Phase
 	to := map[lsv1alpha1.Phase][]string{}
@@ -123,7 +123,7 @@ func list(steps []step) string {
 	return text.String()
 }
 
-// rank puts steps into the order of the phases that they lead from and to, and those that lead out to the end.
+// rank sorts steps by the phases that they lead from and to, with those that lead out at the end.
 func (d *Diagram) rank(from, to lsv1alpha1.Phase) int {
 	place := func(phase lsv1alpha1.Phase) int {
 		if i := slices.Index(d.Order, phase); i >= 0 {

@@ -25,7 +25,7 @@ func drawn(page string) *diagram.Diagram {
 	return d
 }
 
-// complaints are the errors of a check.
+// complaints collects the errors of a check.
 type complaints struct {
 	testing.TB
 	found []string

@@ -17,15 +17,15 @@ import (
 	"time"
 )
 
-// identity is what a server on loopback shows its clients, all in PEM.
+// identity is the TLS identity of a server on loopback, in PEM.
 type identity struct {
 	authority   []byte // the certificate that clients must trust
 	certificate []byte
 	key         []byte
 }
 
-// newIdentity makes an authority of its own for each server, so that no client trusts one by accident. Further addresses of the server can
-// be named.
+// newIdentity creates a separate authority for each server, so that no client trusts one by accident. Further addresses of the server can
+// be added.
 func newIdentity(addresses ...net.IP) (identity, error) {
 	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -51,7 +51,7 @@ func Charts(t testing.TB) *ChartRepository {
 	return r
 }
 
-// Publish packages a version of a chart with these templates, by file name, and offers it from now on.
+// Publish packages a version of a chart with these templates, by file name, and serves it from now on.
 func (r *ChartRepository) Publish(t testing.TB, name, version string, templates map[string]string) {
 	t.Helper()
 	archive, err := packChart(name, version, templates)
@@ -94,7 +94,7 @@ func packChart(name, version string, templates map[string]string) ([]byte, error
 	return archive.Bytes(), nil
 }
 
-// ServeHTTP answers as a chart repository does: with its index, and with archives.
+// ServeHTTP serves the index of the repository, and archives.
 func (r *ChartRepository) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	content, err := r.content(strings.TrimPrefix(request.URL.Path, "/"))
 	switch {
@@ -107,7 +107,7 @@ func (r *ChartRepository) ServeHTTP(w http.ResponseWriter, request *http.Request
 	}
 }
 
-// content returns nil for what is not there.
+// content returns nil for unknown paths.
 func (r *ChartRepository) content(path string) ([]byte, error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

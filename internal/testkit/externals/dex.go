@@ -11,17 +11,18 @@ import (
 	"strings"
 	"testing"
 
+	"espalier.dev/internal/subprocess"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/program"
 )
 
-// DexServer is a running Dex, an OpenID Connect provider. Whoever comes is logged in at once as DexUser.
+// DexServer is a running Dex, an OpenID Connect provider. Every visitor is logged in at once as DexUser.
 type DexServer struct {
 	URL string // the issuer
 	CA  []byte // the authority behind its certificate, in PEM
 }
 
-// Who is logged in at Dex, and the group.
+// The user who is logged in at Dex, and the group.
 const (
 	DexUser  = "kilgore@kilgore.trout"
 	DexGroup = "authors"
@@ -35,7 +36,7 @@ type DexClient struct {
 	RedirectURIs []string `json:"redirectURIs"`
 }
 
-// Dex starts a Dex that belongs to this test alone, and returns when it listens.
+// Dex starts a Dex for this test alone, and returns when it listens.
 func Dex(t testing.TB, client DexClient) *DexServer {
 	t.Helper()
 	binary, err := program.Dex.Binary(t.Context(), os.Stderr)
@@ -75,7 +76,7 @@ func Dex(t testing.TB, client DexClient) *DexServer {
 		t.Fatal(err)
 	}
 	listens := make(chan struct{})
-	process, err := program.Start(program.Command{
+	process, err := subprocess.Start(subprocess.Command{
 		Title: "Dex", Binary: binary, Arguments: []string{"serve", writeFile("config.yaml", config)},
 		Notice: func(line string) {
 			if strings.Contains(line, "listening (https)") {

@@ -5,7 +5,7 @@
 // Gitea, and the source-, kustomize- and helm-controller of Flux.
 //
 //	gitea := parts.Gitea(t)                                            // one per process; the first test starts it
-//	repository := gitea.Repository(t, map[string]string{"app.yaml": text}) // a world of its own
+//	repository := gitea.Repository(t, map[string]string{"app.yaml": text}) // a world for this test
 //	repository.Commit(t, "proposal", map[string]string{"app.yaml": changed})
 //	request := repository.OpenPullRequest(t, "proposal", "main")
 //	merged := repository.Merge(t, request.Number)

@@ -24,14 +24,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"espalier.dev/internal/subprocess"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/program"
 )
 
-// fluxNamespace is where the controllers believe they run.
+// fluxNamespace is the namespace that the controllers are configured with.
 const fluxNamespace = "flux-system"
 
-// fluxControllers are what Flux starts, with the arguments that only one of them has.
+// fluxControllers are the controllers of Flux, with their specific arguments.
 var fluxControllers = []struct {
 	program   program.Program
 	arguments []string
@@ -41,8 +42,8 @@ var fluxControllers = []struct {
 	{program: program.HelmController, arguments: []string{"--graceful-shutdown-timeout=5s"}},
 }
 
-// Flux installs the kinds of Flux in an API server, runs the source-, kustomize- and helm-controller for all its namespaces, and
-// returns when they are ready. They end with the test.
+// Flux installs the kinds of Flux in an API server, runs the source-, kustomize- and helm-controller for all its namespaces, and returns
+// when they are ready. They end with the test.
 func Flux(t testing.TB, server *testkit.APIServer) {
 	t.Helper()
 	installFluxKinds(t, server)
@@ -55,7 +56,7 @@ func Flux(t testing.TB, server *testkit.APIServer) {
 	if err := os.Mkdir(storage, 0o755); err != nil {
 		t.Fatalf("make the artifact storage of Flux: %v", err)
 	}
-	// The source-controller would serve its artifacts itself, but must be told beforehand at which address others find them.
+	// The source-controller could serve its artifacts itself, but needs to know in advance at which address others find them.
 	artifacts := httptest.NewServer(http.FileServer(http.Dir(storage)))
 	t.Cleanup(artifacts.Close)
 	var starting sync.WaitGroup
@@ -77,7 +78,7 @@ func Flux(t testing.TB, server *testkit.APIServer) {
 	}
 }
 
-// installFluxKinds reads the definitions where each controller's own module has them.
+// installFluxKinds reads the CRDs from each controller's own module.
 func installFluxKinds(t testing.TB, server *testkit.APIServer) {
 	t.Helper()
 	for _, controller := range fluxControllers {
@@ -105,7 +106,7 @@ func installFluxKinds(t testing.TB, server *testkit.APIServer) {
 
 // fluxController is a running controller of Flux.
 type fluxController struct {
-	process *program.Process
+	process *subprocess.Process
 	health  chan string // the address of its probes, once it serves them
 }
 
@@ -117,7 +118,7 @@ func startController(t testing.TB, server *testkit.APIServer, p program.Program,
 	}
 	home := t.TempDir()
 	c := &fluxController{health: make(chan string, 1)}
-	c.process, err = program.Start(program.Command{
+	c.process, err = subprocess.Start(subprocess.Command{
 		Title: p.Title, Binary: binary, Dir: home, Notice: c.read,
 		Arguments: append([]string{
 			"--enable-leader-election=false", "--log-encoding=json", "--metrics-addr=0", "--health-addr=127.0.0.1:0", "--requeue-dependency=1s",
@@ -132,14 +133,14 @@ func startController(t testing.TB, server *testkit.APIServer, p program.Program,
 		case <-c.process.Exited():
 			t.Errorf("%s has ended on its own\n%s", p.Title, c.process.Output())
 		default:
-			c.process.Kill() // an orderly end would wait for what it has under way
+			c.process.Kill() // a regular end would wait for what is in progress
 		}
 	})
 	showOutput(t, p.Title, c.process)
 	return c
 }
 
-// read looks for the line of the log that names the port that the controller has chosen for its probes.
+// read finds the line of the log with the port that the controller has chosen for its probes.
 func (c *fluxController) read(line string) {
 	var entry struct{ Msg, Name, Addr string }
 	if json.Unmarshal([]byte(line), &entry) != nil || entry.Msg != "starting server" || entry.Name != "health probe" {
@@ -152,7 +153,7 @@ func (c *fluxController) read(line string) {
 }
 
 func (c *fluxController) awaitReady(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	ctx, cancel := context.WithTimeout(ctx, testkit.Patience)
 	defer cancel()
 	var address string
 	select {

@@ -11,13 +11,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// How often sources look for news, and the others for themselves; these follow their sources at once anyway.
+// The polling intervals of sources and of the others; the latter follow their sources at once anyway.
 const (
 	sourceInterval = "1s"
 	otherInterval  = "10m"
 )
 
-// The kinds of Flux for which there are functions here.
+// The kinds of Flux with functions here.
 var (
 	GitRepositoryKind  = schema.GroupVersionKind{Group: "source.toolkit.fluxcd.io", Version: "v1", Kind: "GitRepository"}
 	HelmRepositoryKind = schema.GroupVersionKind{Group: "source.toolkit.fluxcd.io", Version: "v1", Kind: "HelmRepository"}
@@ -25,7 +25,7 @@ var (
 	HelmReleaseKind    = schema.GroupVersionKind{Group: "helm.toolkit.fluxcd.io", Version: "v2", Kind: "HelmRelease"}
 )
 
-// GitSource is a GitRepository that follows branch main, and the Secret that opens it.
+// GitSource returns a GitRepository that follows the branch main, and its Secret.
 func GitSource(namespace, name string, repository *Repository) []client.Object {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string][]byte{
 		"username": []byte(repository.gitea.User), "password": []byte(repository.gitea.Token), "ca.crt": repository.gitea.CA,
@@ -38,7 +38,7 @@ func GitSource(namespace, name string, repository *Repository) []client.Object {
 	})}
 }
 
-// Kustomization applies what a folder of a GitRepository holds.
+// Kustomization returns a Kustomization that applies a folder of a GitRepository.
 func Kustomization(namespace, name, source, path string) *unstructured.Unstructured {
 	return fluxObject(KustomizationKind, namespace, name, map[string]any{
 		"interval": otherInterval, "retryInterval": sourceInterval, "path": path, "prune": true, "targetNamespace": namespace,
@@ -46,7 +46,7 @@ func Kustomization(namespace, name, source, path string) *unstructured.Unstructu
 	})
 }
 
-// HelmSource is a HelmRepository that follows a chart repository.
+// HelmSource returns a HelmRepository for a chart repository.
 func HelmSource(namespace, name string, charts *ChartRepository) *unstructured.Unstructured {
 	return fluxObject(HelmRepositoryKind, namespace, name, map[string]any{
 		"interval": sourceInterval, "url": charts.URL,
@@ -60,7 +60,7 @@ type Chart struct {
 	Version string
 }
 
-// HelmRelease installs a chart.
+// HelmRelease returns a HelmRelease that installs a chart.
 func HelmRelease(namespace, name string, chart Chart) *unstructured.Unstructured {
 	return fluxObject(HelmReleaseKind, namespace, name, map[string]any{
 		"interval": otherInterval,

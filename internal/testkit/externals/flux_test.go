@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,9 +20,6 @@ import (
 	"espalier.dev/internal/testkit/externals"
 )
 
-// patience is for a busy machine: each step goes through several processes.
-var patience = testkit.Within(3 * time.Minute)
-
 func TestFlux(t *testing.T) {
 	t.Parallel()
 	server := testkit.NewServer(t)
@@ -32,13 +28,13 @@ func TestFlux(t *testing.T) {
 	t.Run("a HelmRelease is installed and upgraded", func(t *testing.T) { upgradeRelease(t, server) })
 }
 
-// status is what Flux says about an object, as far as these tests ask.
+// status returns a field of the status of an object of Flux.
 func status(object *unstructured.Unstructured, field string) string {
 	text, _, _ := unstructured.NestedString(object.Object, "status", field)
 	return text
 }
 
-// ready returns status and reason of the condition Ready, if it speaks of the object as it is.
+// ready returns status and reason of the condition Ready, if it is about the current generation.
 func ready(object *unstructured.Unstructured) string {
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	for _, condition := range conditions {
@@ -71,11 +67,11 @@ func followGit(t *testing.T, server *testkit.APIServer) {
 	}
 
 	testkit.Create(t, server, append(externals.GitSource(namespace, "git", repository), kustomization)...)
-	testkit.Eventually(t, server, kustomization, at(repository.Head(t, "main")), patience)
+	testkit.Eventually(t, server, kustomization, at(repository.Head(t, "main")))
 	testkit.Eventually(t, server, applied, holds("one"))
 
 	second := repository.Commit(t, "main", manifest("two"))
-	testkit.Eventually(t, server, kustomization, at(second), patience)
+	testkit.Eventually(t, server, kustomization, at(second))
 	testkit.Eventually(t, server, applied, holds("two"))
 
 	broken := repository.Commit(t, "main", map[string]string{"deploy/app.yaml": "kind: [unfinished\n"})
@@ -87,12 +83,11 @@ func followGit(t *testing.T, server *testkit.APIServer) {
 			return ready(k) == "False/BuildFailed" && status(k, "lastAttemptedRevision") == "main@sha1:"+broken &&
 				status(k, "lastAppliedRevision") == "main@sha1:"+second
 		}),
-		patience,
 	)
 
 	repository.Commit(t, "mended", manifest("three"))
 	merged := repository.Merge(t, repository.OpenPullRequest(t, "mended", "main").Number)
-	testkit.Eventually(t, server, kustomization, at(merged.MergeCommit), patience)
+	testkit.Eventually(t, server, kustomization, at(merged.MergeCommit))
 	testkit.Eventually(t, server, applied, holds("three"))
 }
 
@@ -102,7 +97,7 @@ func chartTemplate(name string) map[string]string {
 	}
 }
 
-// history lists what a HelmRelease remembers, the newest first.
+// history lists the history of a HelmRelease, the newest entry first.
 func history(release *unstructured.Unstructured) []string {
 	entries, _, _ := unstructured.NestedSlice(release.Object, "status", "history")
 	var lines []string
@@ -135,9 +130,9 @@ func upgradeRelease(t *testing.T, server *testkit.APIServer) {
 	}
 
 	testkit.Create(t, server, externals.HelmSource(namespace, "charts", charts), release)
-	testkit.Eventually(t, server, release, remembers("True/InstallSucceeded", "1.0.0 deployed"), patience)
+	testkit.Eventually(t, server, release, remembers("True/InstallSucceeded", "1.0.0 deployed"))
 	upgrade("1.1.0")
-	testkit.Eventually(t, server, release, remembers("True/UpgradeSucceeded", "1.1.0 deployed", "1.0.0 superseded"), patience)
+	testkit.Eventually(t, server, release, remembers("True/UpgradeSucceeded", "1.1.0 deployed", "1.0.0 superseded"))
 	testkit.Eventually(t, server, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "app"}}, holds("1.1.0"))
 	upgrade("1.2.0")
 	failed := testkit.Eventually(
@@ -145,7 +140,6 @@ func upgradeRelease(t *testing.T, server *testkit.APIServer) {
 		server,
 		release,
 		remembers("False/UpgradeFailed", "1.2.0 failed", "1.1.0 deployed", "1.0.0 superseded"),
-		patience,
 	)
 	if status(failed, "lastAppliedRevision") != "" || status(failed, "lastAttemptedRevision") != "1.2.0" {
 		t.Errorf("its revisions are %v", failed.Object["status"])

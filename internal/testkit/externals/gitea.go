@@ -12,31 +12,24 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"espalier.dev/internal/giteaserver"
+	"espalier.dev/internal/subprocess"
 	"espalier.dev/internal/testkit"
-	"espalier.dev/internal/testkit/program"
 )
-
-// startLimit is for broken parts, not a measure of speed.
-const startLimit = 2 * time.Minute
 
 // GiteaServer is a running Gitea. Its methods may be called from several goroutines.
 type GiteaServer struct {
-	URL      string // https://127.0.0.1:<port>, without a slash at the end
-	CA       []byte // the authority behind its certificate, in PEM; nobody trusts it without being told
-	User     string // an administrator, who owns what Repository makes
+	URL      string // https://127.0.0.1:<port>, without a trailing slash
+	CA       []byte // the authority behind its certificate, in PEM; no client trusts it by default
+	User     string // an administrator, who owns what Repository creates
 	Password string
-	Token    string // of the user, with all rights; as a password it also opens Git over HTTPS
+	Token    string // of the user, with all rights; also the password for Git over HTTPS
 
-	client  *http.Client
-	home    giteaHome
-	process *program.Process
+	server *giteaserver.Server
 }
 
 var shared struct {
@@ -45,8 +38,8 @@ var shared struct {
 	err   error
 }
 
-// Gitea returns the Gitea that all tests of this process share. The first caller starts it, which takes some seconds;
-// testkit.Main, which the package must use, ends it. Tests keep apart by working in a Repository of their own.
+// Gitea returns the Gitea that all tests of this process share. The first caller starts it, which takes some seconds; testkit.Main, which
+// the package must use, ends it. Each test works in its own Repository.
 func Gitea(t testing.TB) *GiteaServer {
 	t.Helper()
 	shared.once.Do(func() {
@@ -58,11 +51,11 @@ func Gitea(t testing.TB) *GiteaServer {
 	if shared.err != nil {
 		t.Fatalf("the shared Gitea: %v", shared.err)
 	}
-	showOutput(t, "Gitea", shared.gitea.process)
+	showOutput(t, "Gitea", shared.gitea.server.Process())
 	return shared.gitea
 }
 
-// NewGitea starts a Gitea that belongs to this test alone, such as one that the test will Kill.
+// NewGitea starts a Gitea for this test alone, such as one that the test will Kill.
 func NewGitea(t testing.TB) *GiteaServer {
 	t.Helper()
 	gitea, err := startGitea(t.Context())
@@ -74,21 +67,21 @@ func NewGitea(t testing.TB) *GiteaServer {
 			t.Error(err)
 		}
 	})
-	showOutput(t, "Gitea", gitea.process)
+	showOutput(t, "Gitea", gitea.server.Process())
 	return gitea
 }
 
-// Kill ends it at once, as a crash would: connections break, and new ones are refused.
-func (g *GiteaServer) Kill() { g.process.Kill() }
+// Kill ends it at once, as a crash does: connections break, and new ones are refused.
+func (g *GiteaServer) Kill() { g.server.Process().Kill() }
 
-// Client returns a client that trusts the server's certificate, and it only.
-func (g *GiteaServer) Client() *http.Client { return g.client }
+// Client returns a client that trusts only the server's certificate.
+func (g *GiteaServer) Client() *http.Client { return g.server.Client() }
 
-// lastWords is how many lines of a process a failing test shows: few, so that they do not bury what the test itself says.
+// lastWords is how many lines of a process's output a failing test shows: few, so that they do not bury the test's own messages.
 const lastWords = 20
 
-// showOutput prints the last words of a process if the test fails.
-func showOutput(t testing.TB, title string, process *program.Process) {
+// showOutput prints the last output of a process if the test fails.
+func showOutput(t testing.TB, title string, process *subprocess.Process) {
 	t.Cleanup(func() {
 		if t.Failed() {
 			lines := strings.Split(strings.TrimRight(process.Output(), "\n"), "\n")
@@ -103,72 +96,33 @@ func startGitea(ctx context.Context) (*GiteaServer, error) {
 		return nil, fmt.Errorf("listen for Gitea: %w", err)
 	}
 	defer closeQuietly(listener)
-	g := &GiteaServer{URL: "https://" + listener.Addr().String(), User: "bot", Password: "bot-password-1"}
-	if g.home, err = newGiteaHome(ctx, listener.Addr().(*net.TCPAddr).Port); err != nil {
+	settings, authority, err := newGiteaHome(ctx, listener.Addr().(*net.TCPAddr).Port)
+	if err != nil {
 		return nil, err
 	}
-	g.CA = g.home.identity.authority
-	if g.client, err = trustingClient(g.CA); err == nil {
-		err = g.run(ctx, listener)
-	}
-	if err != nil {
-		return nil, errors.Join(err, g.home.remove())
+	g := &GiteaServer{URL: settings.URL(), CA: authority}
+	if err := g.run(ctx, settings, listener); err != nil {
+		return nil, errors.Join(err, removeGiteaHome(settings))
 	}
 	return g, nil
 }
 
-func (g *GiteaServer) run(ctx context.Context, listener *net.TCPListener) error {
-	inherited, err := listener.File()
+func (g *GiteaServer) run(ctx context.Context, settings giteaserver.Settings, listener *net.TCPListener) error {
+	client, err := trustingClient(g.CA)
 	if err != nil {
-		return fmt.Errorf("hand the listener to Gitea: %w", err)
-	}
-	defer closeQuietly(inherited)
-	command := g.home.command("web")
-	command.Env = append(command.Env, "LISTEN_FDS=1")
-	command.Files = []*os.File{inherited}
-	if g.process, err = program.Start(command); err != nil {
 		return err
 	}
-	closeQuietly(listener) // only Gitea listens now: when it is gone, connections are refused
-	closeQuietly(inherited)
-	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	ctx, cancel := context.WithTimeout(ctx, testkit.Patience)
 	defer cancel()
-	if err := g.process.While(ctx, g.setUp); err != nil {
-		g.process.Kill()
+	if g.server, err = giteaserver.Start(ctx, settings, listener, client); err != nil {
 		return err
 	}
-	return nil
-}
-
-// setUp waits for the first answer and makes the user. The listener exists already, so the connection waits in its queue
-// until Gitea takes it.
-func (g *GiteaServer) setUp(ctx context.Context) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, g.URL+"/api/v1/version", nil)
+	account, err := g.server.CreateAdministrator(ctx, giteaserver.Account{Name: "bot", Password: "bot-password-1"})
 	if err != nil {
-		return fmt.Errorf("ask for its version: %w", err)
+		g.Kill()
+		return err
 	}
-	response, err := g.client.Do(request)
-	if err != nil {
-		return fmt.Errorf("ask for its version: %w", err)
-	}
-	defer closeQuietly(response.Body)
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("ask for its version: %s", response.Status)
-	}
-	return g.createUser(ctx)
-}
-
-var tokenInOutput = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
-
-func (g *GiteaServer) createUser(ctx context.Context) error {
-	output, err := g.home.run(ctx, "admin", "user", "create", "--admin", "--username", g.User, "--password", g.Password,
-		"--email", "bot@example.org", "--must-change-password=false", "--access-token")
-	if err != nil {
-		return fmt.Errorf("create its user: %w", err)
-	}
-	if g.Token = tokenInOutput.FindString(output); g.Token == "" {
-		return errors.New("create its user: no token came back")
-	}
+	g.User, g.Password, g.Token = account.Name, account.Password, account.Token
 	return nil
 }
 
@@ -179,10 +133,10 @@ func endShared() error {
 	return shared.gitea.end()
 }
 
-// end is not orderly, because nobody will need the data any more.
+// end kills the process, because its data is no longer needed.
 func (g *GiteaServer) end() error {
-	g.process.Kill()
-	return g.home.remove()
+	g.Kill()
+	return removeGiteaHome(g.server.Settings)
 }
 
 func trustingClient(authority []byte) (*http.Client, error) {
@@ -193,5 +147,5 @@ func trustingClient(authority []byte) (*http.Client, error) {
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}, nil
 }
 
-// closeQuietly is for what is closed a second time to be sure, or has nothing more to say.
+// closeQuietly closes what may already be closed, or whose error does not matter.
 func closeQuietly(c io.Closer) { _ = c.Close() }

@@ -25,10 +25,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/externals"
 )
 
-// Clients refuse a server that calls itself a development version.
+// Clients reject a server that reports a development version.
 func TestGiteaKnowsItsVersion(t *testing.T) {
 	t.Parallel()
 	var answer struct{ Version string }
@@ -168,7 +169,7 @@ func TestWebhooksAreSigned(t *testing.T) {
 		if want := hex.EncodeToString(hash.Sum(nil)); got.event != "push" || got.signature != want {
 			t.Errorf("got %s with signature %q, want %q:\n%s", got.event, got.signature, want, got.body)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(testkit.Patience):
 		t.Error("nothing was delivered")
 	}
 }

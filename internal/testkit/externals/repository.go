@@ -15,18 +15,20 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"espalier.dev/internal/giteaserver"
 )
 
 // Repository is a Git repository in Gitea that belongs to one test.
 type Repository struct {
 	Owner string
 	Name  string
-	URL   string // of its page; with .git at the end, Git clones from it
+	URL   string // of its page; Git clones from it with .git appended
 
 	gitea *GiteaServer
 }
 
-// CloneURL is where Git finds it, over HTTPS, as GiteaServer.User with the token or the password.
+// CloneURL returns the URL for Git, over HTTPS, as GiteaServer.User with the token or the password.
 func (r *Repository) CloneURL() string { return r.URL + ".git" }
 
 var (
@@ -34,13 +36,15 @@ var (
 	notInNames   = regexp.MustCompile(`[^a-z0-9]+`)
 )
 
-// Repository makes a private repository, named after the test, whose branch main has one commit with these files.
+// Repository creates a private repository, named after the test, with one commit with these files on its branch main.
 func (g *GiteaServer) Repository(t testing.TB, files map[string]string) *Repository {
 	t.Helper()
 	name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(t.Name()), "-"), "-")
 	name = fmt.Sprintf("%.60s-%d", name, repositories.Add(1))
 	r := &Repository{Owner: g.User, Name: name, URL: g.URL + "/" + g.User + "/" + name, gitea: g}
-	g.must(t, http.MethodPost, "/user/repos", map[string]any{"name": name, "private": true, "default_branch": "main"}, nil)
+	if err := g.server.CreateRepository(t.Context(), g.login(), name); err != nil {
+		t.Fatal(err)
+	}
 	r.Commit(t, "main", files)
 	return r
 }
@@ -49,26 +53,19 @@ func (r *Repository) path(format string, arguments ...any) string {
 	return "/repos/" + r.Owner + "/" + r.Name + fmt.Sprintf(format, arguments...)
 }
 
-// Commit writes files to a branch in one commit and returns its SHA. A branch that does not exist begins at the head of main.
+// Commit writes files to a branch in one commit and returns its SHA. A new branch starts at the head of main.
 func (r *Repository) Commit(t testing.TB, branch string, files map[string]string) string {
 	t.Helper()
-	var changes []map[string]string
-	for _, path := range slices.Sorted(maps.Keys(files)) {
-		content := base64.StdEncoding.EncodeToString([]byte(files[path]))
-		changes = append(changes, map[string]string{"operation": "upload", "path": path, "content": content})
-	}
 	names := strings.Join(slices.Sorted(maps.Keys(files)), ", ")
-	body := map[string]any{"branch": branch, "message": "Change " + names, "files": changes}
+	commit := giteaserver.Commit{Owner: r.Owner, Repository: r.Name, Branch: branch, Message: "Change " + names, Files: files}
 	if branch != "main" && !slices.Contains(r.Branches(t), branch) {
-		body["branch"], body["new_branch"] = "main", branch
+		commit.Branch, commit.NewBranch = "main", branch
 	}
-	var answer struct {
-		Commit struct {
-			SHA string `json:"sha"`
-		} `json:"commit"`
+	made, err := r.gitea.server.Commit(t.Context(), r.gitea.login(), commit)
+	if err != nil {
+		t.Fatal(err)
 	}
-	r.gitea.must(t, http.MethodPost, r.path("/contents"), body, &answer)
-	return answer.Commit.SHA
+	return made
 }
 
 // Branches returns the names of all branches, in order.
@@ -116,7 +113,7 @@ func (r *Repository) Commits(t testing.TB, branch string) []string {
 	return messages
 }
 
-// PullRequest is one as Gitea shows it.
+// PullRequest is a pull request as Gitea returns it.
 type PullRequest struct {
 	Number      int
 	Title       string
@@ -135,7 +132,7 @@ type PullRequestEnd struct {
 	SHA    string
 }
 
-// OpenPullRequest asks to merge one branch into another.
+// OpenPullRequest opens a pull request to merge one branch into another.
 func (r *Repository) OpenPullRequest(t testing.TB, head, base string) PullRequest {
 	t.Helper()
 	var opened PullRequest
@@ -143,7 +140,7 @@ func (r *Repository) OpenPullRequest(t testing.TB, head, base string) PullReques
 	return opened
 }
 
-// PullRequests returns all, open or not, the oldest first.
+// PullRequests returns all pull requests, open or not, the oldest first.
 func (r *Repository) PullRequests(t testing.TB) []PullRequest {
 	t.Helper()
 	var found []PullRequest
@@ -151,7 +148,7 @@ func (r *Repository) PullRequests(t testing.TB) []PullRequest {
 	return found
 }
 
-// PullRequest returns one.
+// PullRequest returns one pull request.
 func (r *Repository) PullRequest(t testing.TB, number int) PullRequest {
 	t.Helper()
 	var found PullRequest
@@ -159,14 +156,14 @@ func (r *Repository) PullRequest(t testing.TB, number int) PullRequest {
 	return found
 }
 
-// Merge merges a pull request, by a merge commit, as a person would.
+// Merge merges a pull request with a merge commit, as a user does.
 func (r *Repository) Merge(t testing.TB, number int) PullRequest {
 	t.Helper()
 	looksForConflicts := func(refusal *Refusal) bool {
 		return refusal.Code == http.StatusMethodNotAllowed && strings.Contains(refusal.Message, "try again")
 	}
 	err := whileBusy(t.Context(), looksForConflicts, func(ctx context.Context) error {
-		// A look at a pull request begins the search for conflicts, if an earlier one was lost to a change of the base in the meantime.
+		// Reading a pull request restarts the check for conflicts, if an earlier one was lost because the base changed in the meantime.
 		if err := r.gitea.Call(ctx, http.MethodGet, r.path("/pulls/%d", number), nil, nil); err != nil {
 			return err
 		}
@@ -186,13 +183,13 @@ func (r *Repository) Close(t testing.TB, number int) PullRequest {
 	return closed
 }
 
-// Status says of a commit how a check is doing: pending, success, error, failure or warning.
+// Status sets the status of a check of a commit: pending, success, error, failure or warning.
 func (r *Repository) Status(t testing.TB, commit, name, state string) {
 	t.Helper()
 	r.gitea.must(t, http.MethodPost, r.path("/statuses/%s", commit), map[string]string{"context": name, "state": state}, nil)
 }
 
-// Webhook makes Gitea send what happens to pull requests and branches to an address on loopback, signed with the secret.
+// Webhook makes Gitea send events of pull requests and branches to an address on loopback, signed with the secret.
 func (r *Repository) Webhook(t testing.TB, address, secret string) {
 	t.Helper()
 	r.gitea.must(t, http.MethodPost, r.path("/hooks"), map[string]any{

@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// errInjected is what all errors of this package have in common, so that a log tells them from real ones.
+// errInjected is common to all errors of this package, so that a log distinguishes them from real ones.
 var errInjected = errors.New("injected fault")
 
 func refusedError() error {
@@ -34,14 +34,14 @@ func netError(operation string, err error) error {
 	return &net.OpError{Op: operation, Net: "tcp", Err: injected{err}}
 }
 
-// injected is an error of the network that also is an errInjected.
+// injected is an error of the network that is also an errInjected.
 type injected struct{ error }
 
 func (i injected) Unwrap() []error { return []error{i.error, errInjected} }
 
 func (i injected) Timeout() bool { return errors.As(i.error, new(timedOut)) }
 
-// timedOut looks to callers like the deadline of an HTTP client.
+// timedOut looks to callers like the timeout of an HTTP client.
 type timedOut struct{}
 
 func (timedOut) Error() string        { return "i/o timeout" }
@@ -51,7 +51,7 @@ func (timedOut) Is(target error) bool { return target == context.DeadlineExceede
 
 const retryAfterSeconds = 1
 
-// statuses are the answers that a server gives when it does not do what it was asked to.
+// statuses are the answers of a server that rejects a request.
 var statuses = map[Action]func(Request) *apierrors.StatusError{
 	AnswerConflict: func(r Request) *apierrors.StatusError {
 		return apierrors.NewConflict(schema.GroupResource{Group: r.Group, Resource: r.Resource}, r.Name, errInjected)
@@ -66,7 +66,7 @@ var statuses = map[Action]func(Request) *apierrors.StatusError{
 	},
 }
 
-// answer makes the response that a real server would send for the status.
+// answer returns the response that a real server would send for the status.
 func answer(httpRequest *http.Request, status *apierrors.StatusError) (*http.Response, error) {
 	body, err := encodeStatus(status)
 	if err != nil {

@@ -12,10 +12,10 @@
 //
 // # Vocabulary
 //
-// A request has a signature: verb, resource, subresource, object, and the fields that its body speaks of. A write is a request that
+// A request has a signature: verb, resource, subresource, object, and the fields that its body names. A write is a request that
 // stores something; writes are numbered from 1 in the order in which they arrive. Not numbered are Events and Leases, which
 // are written in the background and would make the numbers of a workload differ from run to run, reviews, and dry runs. A
-// crash ends the connection: every later request is refused and open watches break; what had been sent may still be executed.
+// crash ends the connection: every later request fails and open watches break; what had been sent may still be executed.
 //
 // # Plans
 //
@@ -40,7 +40,7 @@
 // hold that ends with a write that never comes ends after MaxHold.
 //
 //	ACTION  hold         withhold events; at the end deliver them, all and in order
-//	        relist       withhold events; at the end answer 410 Gone, so that the client lists anew and never sees them
+//	        relist       withhold events; at the end answer 410 Gone, so that the client lists again and never sees them
 //	        slow=D       deliver each event D later
 //	        cut          close the watch at FROM; the client resumes it
 //	        gone         answer 410 Gone at FROM
@@ -48,6 +48,6 @@
 // # What is never done
 //
 // Events of one watch are never dropped, repeated or reordered: the API server promises that, and a test that breaks
-// the promise finds faults that are none. Different resources may lag differently; that is where stale reads come from. The events
+// the promise finds false faults. Different resources may lag differently; that is where stale reads come from. The events
 // with which a streamed list begins count as the list and pass a hold.
 package faults

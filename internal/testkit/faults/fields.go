@@ -11,13 +11,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// addressing fields say which object is meant, not what becomes of it.
+// addressing fields identify the object, not its content.
 var addressing = []string{
 	"apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.uid", "metadata.resourceVersion", "metadata.generateName",
 }
 
-// fieldsOf tells what the body of a write speaks of: a patch by two levels of field names, a delete by its preconditions,
-// everything else, which carries the whole object, by one level.
+// fieldsOf summarises the body of a write: a patch by two levels of field names, a delete by its preconditions, everything else, which
+// contains the whole object, by one level.
 func fieldsOf(verb, contentType string, body []byte) []string {
 	if strings.HasPrefix(contentType, "application/json-patch") {
 		return fieldsOfJSONPatch(body)

@@ -8,29 +8,48 @@ import (
 	"net/http"
 )
 
-// Before has a function called just before the write of that number is sent, by whoever sends it: what the function does happens first.
-// It is how a user interferes at a chosen moment. It must be set before the write arrives.
+// Before calls a function just before the write of that number is sent, by any client: the function's effects come first. It
+// simulates a user who interferes at a chosen moment. It must be set before the write arrives.
 func (t *Transport) Before(write int, do func()) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	t.hooks[write] = append(t.hooks[write], do)
 }
 
-func (t *Transport) callHooks(write int) {
-	if write == 0 {
-		return
+// BeforeNth is Before for the nth request that matches a pattern. Conflicts and other writes do not move that moment.
+func (t *Transport) BeforeNth(n int, pattern string, do func()) {
+	what, err := parsePattern(pattern)
+	if err != nil {
+		panic(err)
 	}
 	t.mutex.Lock()
-	hooks := t.hooks[write]
-	delete(t.hooks, write)
-	t.mutex.Unlock()
-	for _, do := range hooks {
-		do()
-	}
+	defer t.mutex.Unlock()
+	t.moments = append(t.moments, moment{what: what, left: n, do: do})
 }
 
-// Freeze keeps every request from being sent, and every event from being seen, until Thaw: so looks a process that is not scheduled.
-// What it was about to send, it sends then, however old it may be.
+// moment is when to call a function: after a number of matching requests.
+type moment struct {
+	what Pattern
+	left int
+	do   func()
+}
+
+// dueLocked returns the functions to call before a request.
+func (t *Transport) dueLocked(r Request, write int) []func() {
+	due := t.hooks[write] // there are none for 0
+	delete(t.hooks, write)
+	for i := range t.moments {
+		if m := &t.moments[i]; m.what.Matches(r) {
+			if m.left--; m.left == 0 {
+				due = append(due, m.do)
+			}
+		}
+	}
+	return due
+}
+
+// Freeze withholds every request and every event until Thaw, like a process that is not scheduled. Withheld requests are then sent, however
+// old.
 func (t *Transport) Freeze() {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -45,7 +64,7 @@ func (t *Transport) Thaw() {
 	t.changed.Broadcast()
 }
 
-// awaitThaw returns an error if the request is given up, or the connection ends, while it waits.
+// awaitThaw returns an error if the request is cancelled, or the connection ends, while it waits.
 func (t *Transport) awaitThaw(httpRequest *http.Request) error {
 	ctx := httpRequest.Context()
 	defer context.AfterFunc(ctx, func() {
@@ -67,7 +86,7 @@ func (t *Transport) awaitThaw(httpRequest *http.Request) error {
 	return nil
 }
 
-// OpenWatches counts the watches that are open.
+// OpenWatches counts the open watches.
 func (t *Transport) OpenWatches() int {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -26,7 +27,28 @@ func TestBeforeInterferesAtItsWrite(t *testing.T) {
 	}
 }
 
-// What a frozen process was about to send is sent after the thaw, though the world has moved on.
+func TestBeforeNthCountsOnlyWhatMatches(t *testing.T) {
+	w := newWorld(t, "")
+	w.transport.BeforeNth(2, "create/configmaps", func() { w.write("second", "theirs") })
+	first := w.configMap("first")
+	for _, write := range []func() error{
+		func() error { return w.faulty.Create(t.Context(), first) },
+		func() error { return w.faulty.Update(t.Context(), first) },
+		func() error { return w.faulty.Delete(t.Context(), first) },
+	} {
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w.stored("second") {
+		t.Error("it interfered too early")
+	}
+	if err := w.faulty.Create(t.Context(), w.configMap("second")); !apierrors.IsAlreadyExists(err) {
+		t.Errorf("the second creation: %v, want that others were first", err)
+	}
+}
+
+// Requests that a frozen process was about to send are sent after the thaw, although the world has changed.
 func TestAFrozenProcessSendsOldRequestsLater(t *testing.T) {
 	w := newWorld(t, "")
 	w.write("a", "1")

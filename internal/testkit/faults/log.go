@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// Entry is one request and what became of it.
+// Entry is one request and its outcome.
 type Entry struct {
 	Request
 	Number int       // among all requests, from 1
 	Write  int       // among the numbered writes, from 1; 0 for everything else
 	At     time.Time // when it was made
-	Fault  string    // the printed fault that struck it, if any
-	Status int       // what the server answered; 0 if it was not asked or has not answered yet
-	Err    error     // what the caller got instead of an answer
+	Fault  string    // the printed fault that hit it, if any
+	Status int       // the server's answer; 0 if it was not asked or has not answered yet
+	Err    error     // the error that the caller got instead of an answer
 }
 
 func (e Entry) String() string {
@@ -38,13 +38,13 @@ func (e Entry) String() string {
 	return text
 }
 
-// Log is what a transport has seen, in the order of arrival.
+// Log lists the requests of a transport, in the order of arrival.
 type Log []Entry
 
-// Writes are the numbered writes.
+// Writes returns the numbered writes.
 func (l Log) Writes() Log { return l.Where(func(e Entry) bool { return e.Write > 0 }) }
 
-// Matching are the requests that a pattern selects, written as in a plan: "patch/installations/status".
+// Matching returns the requests that a pattern selects, written as in a plan: "patch/installations/status".
 func (l Log) Matching(pattern string) (Log, error) {
 	parsed, err := parsePattern(pattern)
 	if err != nil {
@@ -53,7 +53,7 @@ func (l Log) Matching(pattern string) (Log, error) {
 	return l.Where(func(e Entry) bool { return parsed.Matches(e.Request) }), nil
 }
 
-// Where are the entries for which the predicate holds.
+// Where returns the entries for which the predicate holds.
 func (l Log) Where(holds func(Entry) bool) Log {
 	return slices.DeleteFunc(slices.Clone(l), func(e Entry) bool { return !holds(e) })
 }

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// world is a namespace seen from both sides: through a faulty connection, and as it really is.
+// world is a namespace seen from both sides: through a faulty connection, and directly.
 type world struct {
 	*testkit.World
 	transport *faults.Transport

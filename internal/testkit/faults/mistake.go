@@ -13,16 +13,16 @@ import (
 	"testing"
 )
 
-// Edit is a replacement in a source file, which is named relative to the module. The old text stands there exactly once.
+// Edit is a replacement in a source file, whose name is relative to the module. The old text occurs exactly once.
 type Edit struct{ File, Old, New string }
 
 // BuildMistaken compiles the tests of a package with mistakes that only the compiler sees, and returns the binary. root is the folder of
-// the module. Edits of one file are made one after the other. Without edits it compiles them as they are.
+// the module. Edits of one file are applied one after the other. Without edits it compiles the unchanged files.
 func BuildMistaken(t testing.TB, root, testPackage string, edits ...Edit) string {
 	t.Helper()
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "mistaken.test")
-	// It is linked without what a debugger needs, which takes two thirds of the time.
+	// It is linked without debug information, which takes two thirds of the time.
 	arguments := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary}
 	if len(edits) > 0 {
 		arguments = append(arguments, "-overlay", overlay(t, root, dir, edits))
@@ -35,7 +35,7 @@ func BuildMistaken(t testing.TB, root, testPackage string, edits ...Edit) string
 	return binary
 }
 
-// overlay tells the compiler to read copies of the files that were edited.
+// overlay makes the compiler read copies of the edited files.
 func overlay(t testing.TB, root, dir string, edits []Edit) string {
 	t.Helper()
 	replace := map[string]string{}
@@ -49,7 +49,7 @@ func overlay(t testing.TB, root, dir string, edits []Edit) string {
 		content, err := os.ReadFile(source)
 		must(t, err)
 		if count := strings.Count(string(content), e.Old); count != 1 {
-			t.Fatalf("%s has the text %d times, so the mistake cannot be made: write it anew for the code as it is now\n%s", e.File, count, e.Old)
+			t.Fatalf("%s has the text %d times, so the mistake cannot be made: adapt it to the current code\n%s", e.File, count, e.Old)
 		}
 		replace[file] = filepath.Join(dir, fmt.Sprintf("copy%d.go", i))
 		must(t, os.WriteFile(replace[file], []byte(strings.Replace(string(content), e.Old, e.New, 1)), 0o600))

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// MaxHold ends a hold that was to end with a write which does not come.
+// MaxHold ends a hold whose final write does not come.
 const MaxHold = 5 * time.Second
 
-// Plan says what goes wrong on one transport. The zero plan is a good day. Where two faults apply to one request, the first counts.
+// Plan lists the faults of one transport. The zero plan has none. Where two faults apply to one request, the first counts.
 type Plan struct {
 	Requests []RequestFault
 	Watches  []WatchFault
@@ -31,7 +31,7 @@ func (p Plan) And(other Plan) Plan {
 	}
 }
 
-// String is the form that Parse reads.
+// String returns the form that Parse parses.
 func (p Plan) String() string {
 	var faults []string
 	for _, fault := range p.Requests {
@@ -43,7 +43,7 @@ func (p Plan) String() string {
 	return strings.Join(faults, ";")
 }
 
-// Parse reads the printed form of a plan, which the package's documentation describes.
+// Parse parses the printed form of a plan, which the package documentation describes.
 func Parse(text string) (Plan, error) {
 	var plan Plan
 	for part := range strings.SplitSeq(text, ";") {
@@ -58,7 +58,7 @@ func Parse(text string) (Plan, error) {
 	return plan, nil
 }
 
-// MustParse is Parse for plans that are written in the test's source.
+// MustParse is Parse for plans in the source of tests.
 func MustParse(text string) Plan {
 	plan, err := Parse(text)
 	if err != nil {
@@ -67,7 +67,7 @@ func MustParse(text string) Plan {
 	return plan
 }
 
-// parseTime reads a time that takes a while; nothing lasts zero or less.
+// parseTime parses a positive duration.
 func parseTime(text string) (time.Duration, error) {
 	duration, err := time.ParseDuration(text)
 	if err != nil {

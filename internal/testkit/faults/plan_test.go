@@ -77,7 +77,7 @@ func TestParseForgivesSpace(t *testing.T) {
 }
 
 func TestParseRefusesNonsense(t *testing.T) {
-	cases := map[string]string{ // text: what the error has to say
+	cases := map[string]string{ // text: what the error must contain
 		"write:7":                       "WHAT:WHICH:ACTION",
 		"write:7:after:more":            "WHAT:WHICH:ACTION",
 		"write:0:after":                 "number from 1",
@@ -119,7 +119,7 @@ func TestParseRefusesNonsense(t *testing.T) {
 	}
 }
 
-// A printed plan is what a failing run leaves behind: reading it must give the same plan, whatever the plan.
+// A failing run prints its plan: every printed plan must parse to the same plan.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"write:7:after", "patch/a/b=c:2:409", "write:5%@42:503", "watch:a:slow=1s:2..+3s", "watch:a:relist:1..2;request:1:lost"} {
 		f.Add(seed)

@@ -22,10 +22,10 @@ type Request struct {
 	Namespace   string
 	Name        string
 	Path        string   // of the URL
-	Fields      []string // what the body of a write speaks of: "spec" in an update, "status.phase" in a patch
+	Fields      []string // fields in the body of a write: "spec" in an update, "status.phase" in a patch
 
 	DryRun      bool // it stores nothing
-	StreamsList bool // a watch that begins with events which stand for a list
+	StreamsList bool // a watch that starts with events that stand for a list
 }
 
 // IsWrite reports whether the request stores something.
@@ -39,7 +39,7 @@ func (r Request) IsNumbered() bool {
 	return r.IsWrite() && r.Resource != "events" && r.Resource != "leases"
 }
 
-// GroupResource is the resource with its group, if it has one: "installations.landscaper.gardener.cloud".
+// GroupResource returns the resource with its group, if it has one: "installations.landscaper.gardener.cloud".
 func (r Request) GroupResource() string {
 	if r.Group == "" {
 		return r.Resource
@@ -47,7 +47,7 @@ func (r Request) GroupResource() string {
 	return r.Resource + "." + r.Group
 }
 
-// Signature says what kind of request it is, but not which object it concerns.
+// Signature identifies the kind of request, but not the object.
 func (r Request) Signature() string {
 	if r.Resource == "" {
 		return r.Verb + " " + r.Path
@@ -69,7 +69,7 @@ func (r Request) String() string {
 	return r.Signature()
 }
 
-// describe reads a request's signature. It replaces the body, which it has to read, by an equal one.
+// describe returns a request's signature. It replaces the body, which it must read, by an equal one.
 func describe(httpRequest *http.Request) (Request, error) {
 	request := parsePath(httpRequest.URL.Path)
 	query := httpRequest.URL.Query()

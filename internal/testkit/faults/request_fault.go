@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// RequestFault is what happens to certain requests.
+// RequestFault is a fault of certain requests.
 type RequestFault struct {
 	What  Pattern
 	Which Which
@@ -44,7 +44,7 @@ const (
 	anyRequest = "request"
 )
 
-// Pattern selects requests by their signature. Which then counts those that match.
+// Pattern selects requests by their signature. Which then selects among the matching ones.
 type Pattern struct {
 	Verb        string // write for all numbered writes, * for everything
 	Resource    string // with or without its group; empty for every one

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -15,7 +16,7 @@ import (
 	"time"
 )
 
-// Bug is a mistake that somebody could make. Where the code guards against a mistake twice, the mistake takes two edits.
+// Bug is a plausible mistake. Where the code guards against a mistake twice, the mistake takes two edits.
 type Bug struct {
 	Name  string
 	Edits []Edit
@@ -23,14 +24,14 @@ type Bug struct {
 	Runs []string
 }
 
-// Suite is a sweep whose tests shall find bugs. Its test TestReplay replays one plan.
+// Suite is a sweep whose tests must find bugs. Its test TestReplay replays one plan.
 type Suite struct {
 	Root    string // the folder of the module, relative to that of the test
 	Package string // of the sweep; its folder is the parent of the test's
 	Bugs    []Bug
 }
 
-// Applies fails for each bug that cannot be made any more because the code has changed. That costs no build.
+// Applies fails for each bug that can no longer be made because the code has changed. It builds nothing.
 func (s Suite) Applies(t *testing.T) {
 	for _, b := range s.Bugs {
 		t.Run(b.Name, func(t *testing.T) {
@@ -42,7 +43,7 @@ func (s Suite) Applies(t *testing.T) {
 	}
 }
 
-// Catches makes each bug, several at once. Each must be found by one of its plans, and without the bug those plans must pass.
+// Catches makes each bug, several at once. At least one of its plans must find it, and without the bug those plans must pass.
 func (s Suite) Catches(t *testing.T) {
 	healthy := healthyRuns{binary: BuildMistaken(t, s.Root, s.Package)}
 	table := make([]string, len(s.Bugs))
@@ -53,7 +54,7 @@ func (s Suite) Catches(t *testing.T) {
 			table[i] = fmt.Sprintf("%-60s  NOT CAUGHT\n", b.Name)
 			binary := BuildMistaken(t, s.Root, s.Package, b.Edits...)
 			for _, run := range b.Runs {
-				caught, how, _ := replay(t, binary, run)
+				caught, how, _ := replay(t, binary, run, shortPatience)
 				if !caught {
 					continue
 				}
@@ -72,7 +73,7 @@ type healthyRuns struct {
 	tried  sync.Map // of a *sync.Once by plan
 }
 
-// check tries a plan, unless that was done for another bug.
+// check tries a plan, unless that was already done for another bug.
 func (h *healthyRuns) check(t *testing.T, run string) {
 	t.Helper()
 	once, _ := h.tried.LoadOrStore(run, &sync.Once{})
@@ -83,19 +84,23 @@ func (h *healthyRuns) check(t *testing.T, run string) {
 	})
 }
 
-// replayLimit ends a run that hangs, which also is a failure.
+// replayLimit ends a run that hangs, which is also a failure.
 const replayLimit = 5 * time.Minute
+
+// shortPatience limits the waits of a run that is expected to fail: many bugs show in a wait that never ends. The variable is that of
+// package testkit, whose tests import this package.
+const shortPatience = "ESPALIER_TEST_PATIENCE=2m"
 
 var violation = regexp.MustCompile(`[IC]\d+: .*|waited .*|config map .*|panic: .*`)
 
 // replay runs one plan, WORKLOAD PLAN, and reports whether and how it fails.
-func replay(t *testing.T, binary, run string) (failed bool, how, output string) {
+func replay(t *testing.T, binary, run string, environment ...string) (failed bool, how, output string) {
 	t.Helper()
 	workload, plan, _ := strings.Cut(run, " ")
 	ctx, cancel := context.WithTimeout(t.Context(), replayLimit)
 	defer cancel()
 	command := exec.CommandContext(ctx, binary, "-test.run", "^TestReplay$", "-workload", workload, "-plan", plan)
-	command.Dir = ".."
+	command.Dir, command.Env = "..", append(os.Environ(), environment...)
 	var written bytes.Buffer
 	command.Stdout, command.Stderr = &written, &written
 	if err := command.Run(); err == nil {

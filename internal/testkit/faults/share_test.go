@@ -11,7 +11,7 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-// Within as many days as a share stands for, every plan of every workload has its day.
+// Every plan of every workload has its day within as many days as a share stands for.
 func TestShare(t *testing.T) {
 	for _, plans := range [][]int{nil, {1}, {1, 2}, {1, 2, 3, 4, 5, 6, 7}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}} {
 		for _, every := range []int{0, 1, 3, 8, 16, 64} {
@@ -42,7 +42,7 @@ func checkShare(t *testing.T, plans []int, every, workload int) {
 	}
 }
 
-// On each day about the share is run that was asked for.
+// Each day runs about the requested share.
 func TestAShareIsSmall(t *testing.T) {
 	const workloads, every = 24, 64
 	plans := make([]int, 40)

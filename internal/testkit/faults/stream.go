@@ -17,10 +17,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// errEnd is what a client reads at the end of a watch that the server has closed.
+// errEnd is the error that a client reads at the end of a watch that the server has closed.
 var errEnd = io.EOF
 
-// askForJSON removes the binary forms from what the client accepts of a watch.
+// askForJSON removes the binary formats that the client accepts for a watch.
 func askForJSON(httpRequest *http.Request) {
 	var accepted []string
 	for form := range strings.SplitSeq(httpRequest.Header.Get("Accept"), ",") {
@@ -55,24 +55,23 @@ func (t *Transport) intercept(r Request, response *http.Response) error {
 // frame is one event of a watch, as the server sent it.
 type frame struct {
 	content  []byte
-	passes   bool // not subject to a hold: part of a list, or of our own making
+	passes   bool // not subject to a hold: part of a list, or created by us
 	bookmark bool
 	due      time.Time
 }
 
-// stream is the body of one watch. It reads ahead of its client, so that withholding events never makes the server believe that
-// the client is slow, and hands the events on, in their order, when the watchFaults allows. All fields are guarded by the
-// transport's lock.
+// stream is the body of one watch. It reads ahead of its client, so that withholding events never makes the client look slow to the server,
+// and passes the events on, in order, when the watchFaults allow it. All fields are guarded by the transport's lock.
 type stream struct {
 	transport *Transport
 	request   Request
 	upstream  io.ReadCloser
-	listing   bool // the events so far stand for a list
+	listing   bool // the events so far are those of a list
 
 	queue   []frame
-	current []byte // rest of the event that is being read
+	current []byte // rest of the current event
 	drained error  // why no more events come from the server
-	ended   error  // why the client gets no more, whatever is queued
+	ended   error  // why the client gets no more, even if events are queued
 }
 
 // pump moves events from the server to the queue until either side ends.
@@ -117,7 +116,7 @@ func (s *stream) enqueue(content []byte) {
 	s.transport.changed.Broadcast()
 }
 
-// Read hands on the next event as soon as it may be seen.
+// Read passes on the next event as soon as it may be seen.
 func (s *stream) Read(p []byte) (int, error) {
 	s.transport.mutex.Lock()
 	defer s.transport.mutex.Unlock()
@@ -138,7 +137,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// advance takes the next event from the queue if it may be seen now. If only time is missing, it arranges for a later look.
+// advance takes the next event from the queue if it may be seen now. If it is only too early, it schedules another attempt.
 func (s *stream) advance() bool {
 	if len(s.queue) == 0 {
 		return false
@@ -159,7 +158,7 @@ func (s *stream) advance() bool {
 	return true
 }
 
-// Close is called by the client when it has seen enough.
+// Close is called by the client when it is done.
 func (s *stream) Close() error {
 	s.transport.mutex.Lock()
 	defer s.transport.mutex.Unlock()
@@ -168,11 +167,11 @@ func (s *stream) Close() error {
 	return nil
 }
 
-// hangUp ends the server's side. It talks to the network, so it must not make others wait for the lock.
+// hangUp closes the server's side. It uses the network, so it must not run under the lock.
 func (s *stream) hangUp() { go func() { _ = s.upstream.Close() }() }
 
-// endLocked ends the stream for its client and for the server. What is queued is dropped, which is no loss: a client that
-// resumes gets it again. An event that the client has begun to read it may finish.
+// endLocked ends the stream for its client and for the server. Queued events are dropped, which is no loss: a client that resumes gets them
+// again. An event that the client has started to read is completed.
 func (s *stream) endLocked(reason error) {
 	if s.ended == nil {
 		s.ended = reason

@@ -33,8 +33,8 @@ func EachWrite(reference Log, actions ...Action) []Plan {
 	return plans
 }
 
-// EachNamedWrite is EachWrite, but its plans do not count all writes: they name the object, and count the writes of one signature
-// to it. So each meets the write that it means also where several workers write in an order that differs from run to run.
+// EachNamedWrite is EachWrite, but its plans do not count all writes: they name the object, and count the writes of one signature to it. So
+// each plan hits the intended write even if several workers write in an order that differs from run to run.
 func EachNamedWrite(reference Log, actions ...Action) []Plan {
 	if len(actions) == 0 {
 		actions = CrashPoints
@@ -93,7 +93,7 @@ func Sweep(t *testing.T, plans []Plan, workload func(t *testing.T, plan Plan)) {
 	}
 }
 
-// replayCommand is the go command that runs one subtest of the package in whose folder the test runs.
+// replayCommand returns the go command that runs one subtest of the package in whose folder the test runs.
 func replayCommand(test string) string {
 	var pattern []string
 	for part := range strings.SplitSeq(test, "/") {
@@ -102,7 +102,7 @@ func replayCommand(test string) string {
 	return fmt.Sprintf("go test -count=1 -run '%s' %s", strings.Join(pattern, "/"), packageFolder())
 }
 
-// packageFolder is the working folder, in which go runs tests, relative to the module that it belongs to.
+// packageFolder returns the working directory, in which go runs tests, relative to its module.
 func packageFolder() string {
 	dir, err := os.Getwd()
 	if err != nil {

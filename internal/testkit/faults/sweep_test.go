@@ -15,7 +15,7 @@ import (
 	"espalier.dev/internal/testkit/share"
 )
 
-// failVariable names, in the sub-process of the test below, the plan under which the workload shall fail.
+// failVariable names, in the sub-process of the test below, the plan under which the workload must fail.
 const failVariable = "FAULTS_TEST_FAILING_PLAN"
 
 var reference = faults.Log{
@@ -70,7 +70,7 @@ func TestEachNamedWriteCountsBySignature(t *testing.T) {
 	}
 }
 
-// The command that a failing sweep prints must run the failing plan, and only that.
+// The command that a failing sweep prints must run exactly the failing plan.
 func TestFailingSweepSaysHowToRepeatIt(t *testing.T) {
 	output := runTests(t, "^TestSweepRunsEveryPlan$")
 	command := regexp.MustCompile(`to repeat it: go test -count=1 -run '(.*)' (\S+)`).FindStringSubmatch(output)

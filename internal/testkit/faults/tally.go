@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// processBegan is from when on the budget of sweeps counts.
+// processBegan is the start of the budget of sweeps.
 var processBegan = time.Now()
 
-// Tally counts the plans of a sweep, which may be run side by side, and logs the sums at the end of the test. If plans were left out, that
-// is printed, so that a test that passes does not hide it.
+// Tally counts the plans of a sweep, which may run in parallel, and logs the sums at the end of the test. If plans were omitted, it prints
+// that, so that a passing test does not hide it.
 type Tally struct {
 	budget time.Duration
 
@@ -23,8 +23,8 @@ type Tally struct {
 	plans, idle, leftOut int
 }
 
-// NewTally begins to count. A budget is the time after which the process begins no more plans, so that a sweep ends on a slow machine,
-// too; with 0 there is none.
+// NewTally returns a new tally. The budget is the time after which the process starts no more plans, so that a sweep also ends on a slow
+// machine; 0 means no budget.
 func NewTally(t testing.TB, workload string, budget time.Duration) *Tally {
 	t.Helper()
 	r, began := &Tally{budget: budget}, time.Now()
@@ -38,7 +38,7 @@ func NewTally(t testing.TB, workload string, budget time.Duration) *Tally {
 	return r
 }
 
-// IsLate reports whether the budget is used up, and counts the plan that asks as left out if so.
+// IsLate reports whether the budget is used up; if so, it counts the plan as omitted.
 func (r *Tally) IsLate() bool {
 	if r.budget == 0 || time.Since(processBegan) < r.budget {
 		return false
@@ -49,7 +49,7 @@ func (r *Tally) IsLate() bool {
 	return true
 }
 
-// Add counts a plan that was run, and whether everything that was planned has happened.
+// Add counts a plan that was run, and whether all its faults happened.
 func (r *Tally) Add(met bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

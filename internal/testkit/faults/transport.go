@@ -15,22 +15,23 @@ import (
 
 const jsonType = "application/json"
 
-// Transport stands between all clients that were made from one configuration and their API server. It is what one process
-// of a controller sees of the network: after a crash it stays dead, and a restarted controller gets a new one.
+// Transport stands between all clients with one configuration and their API server. It is the network connection of one controller process:
+// after a crash it stays dead, and a restarted controller gets a new one.
 type Transport struct {
 	plan    Plan
 	maxHold time.Duration
 
 	mutex       sync.Mutex
-	changed     *sync.Cond // something that a watch or a test may wait for has changed
+	changed     *sync.Cond // signals changes that a watch or a test may wait for
 	requests    int
 	writes      int
-	matches     []int // per fault of requests, how many requests its pattern has matched
+	matches     []int // how many requests the pattern of each request fault has matched
 	log         Log
 	crashed     chan struct{}
 	watchFaults watchFaults
 	streams     map[*stream]struct{}
 	hooks       map[int][]func() // by number of write
+	moments     []moment
 	frozen      bool
 }
 
@@ -52,8 +53,8 @@ func New(plan Plan) *Transport {
 	return t
 }
 
-// Config returns a copy of the configuration whose clients use this transport. They speak JSON, also about kinds for which they
-// would choose a binary form, because the transport has to understand what passes.
+// Config returns a copy of the configuration whose clients use this transport. They use JSON, even for kinds for which they would choose a
+// binary format, because the transport must understand the content.
 func (t *Transport) Config(config *rest.Config) *rest.Config {
 	wrapped := rest.CopyConfig(config)
 	wrapped.ContentType, wrapped.AcceptContentTypes = jsonType, jsonType
@@ -79,10 +80,11 @@ func (t *Transport) crashLocked() {
 	t.changed.Broadcast()
 }
 
-// Crashed is closed by a crash, so that the test can stop the controller and start the next one.
+// Crashed returns a channel that a crash closes, so that the test can stop the controller and start the next one.
 func (t *Transport) Crashed() <-chan struct{} { return t.crashed }
 
-// AfterCrash does something once the connection has crashed. Whoever calls it calls over, which returns when nothing will happen any more.
+// AfterCrash calls a function once the connection has crashed. The caller must call over, which returns when the function will not run any
+// more.
 func (t *Transport) AfterCrash(do func()) (over func()) {
 	enough, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -96,7 +98,7 @@ func (t *Transport) AfterCrash(do func()) (over func()) {
 	return func() { close(enough); <-done }
 }
 
-// IsCrashed reports whether it has crashed.
+// IsCrashed reports whether the connection has crashed.
 func (t *Transport) IsCrashed() bool {
 	select {
 	case <-t.crashed:
@@ -106,23 +108,24 @@ func (t *Transport) IsCrashed() bool {
 	}
 }
 
-// Log returns what has passed so far.
+// Log returns the requests so far.
 func (t *Transport) Log() Log {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	return slices.Clone(t.log)
 }
 
-// call is one request on its way.
+// call is one request in progress.
 type call struct {
 	Request
 	index  int // in the log
 	write  int // its number, if it has one
 	action Action
-	dead   bool // it came after the crash
+	before []func() // to call first
+	dead   bool     // it came after the crash
 }
 
-// admit numbers a request and picks what happens to it.
+// admit numbers a request and chooses its fault.
 func (t *Transport) admit(r Request) call {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -138,12 +141,13 @@ func (t *Transport) admit(r Request) call {
 		if fault := t.strike(r); fault != nil {
 			c.action, entry.Fault = fault.Do, fault.String()
 		}
+		c.before = t.dueLocked(r, c.write)
 	}
 	t.log = append(t.log, entry)
 	return c
 }
 
-// strike returns the first fault that selects the request. All patterns count it, whether or not another one struck first.
+// strike returns the first fault that selects the request. All patterns count it, whether or not another fault applied first.
 func (t *Transport) strike(r Request) *RequestFault {
 	var chosen *RequestFault
 	for i := range t.plan.Requests {
@@ -159,7 +163,7 @@ func (t *Transport) strike(r Request) *RequestFault {
 	return chosen
 }
 
-// settle writes down what became of a request.
+// settle records the outcome of a request.
 func (t *Transport) settle(c call, status int, err error) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -175,7 +179,7 @@ type roundTripper struct {
 	base      http.RoundTripper
 }
 
-// WrappedRoundTripper lets client-go find the transport underneath, to close its idle connections.
+// WrappedRoundTripper lets client-go find the underlying transport, to close its idle connections.
 func (r roundTripper) WrappedRoundTripper() http.RoundTripper { return r.base }
 
 func (r roundTripper) RoundTrip(httpRequest *http.Request) (*http.Response, error) {
@@ -191,7 +195,9 @@ func (r roundTripper) RoundTrip(httpRequest *http.Request) (*http.Response, erro
 		closeBody(httpRequest)
 		return nil, err
 	}
-	r.transport.callHooks(c.write)
+	for _, do := range c.before {
+		do()
+	}
 	if err := r.transport.awaitThaw(httpRequest); err != nil {
 		r.transport.settle(c, 0, err)
 		closeBody(httpRequest)
@@ -202,7 +208,7 @@ func (r roundTripper) RoundTrip(httpRequest *http.Request) (*http.Response, erro
 	return response, err
 }
 
-// perform does to a request what was planned. The status is the server's, not that of an invented answer.
+// perform carries out the planned fault. The status is the server's, not that of an injected answer.
 func (r roundTripper) perform(c call, httpRequest *http.Request) (response *http.Response, status int, err error) {
 	switch c.action {
 	case CrashBefore:
@@ -235,15 +241,15 @@ func refuse(httpRequest *http.Request, err error) (*http.Response, int, error) {
 	return nil, 0, err
 }
 
-// executeOnly lets the server do its work and keeps the answer from the caller. Whatever then is told to others, by the given
-// function, happens before the caller learns of it.
+// executeOnly lets the server execute the request and withholds the answer from the caller. The given function runs before the caller gets
+// its error.
 func (r roundTripper) executeOnly(httpRequest *http.Request, told error, then func()) (*http.Response, int, error) {
 	response, err := r.base.RoundTrip(httpRequest)
 	if err != nil {
 		then()
 		return nil, 0, err
 	}
-	// The head of an answer comes when the work is done. The body is not read: that of a watch never ends.
+	// The headers of an answer arrive when the request is executed. The body is not read: that of a watch never ends.
 	_ = response.Body.Close()
 	then()
 	return nil, response.StatusCode, told
@@ -283,7 +289,7 @@ func pause(httpRequest *http.Request, delay time.Duration) error {
 	}
 }
 
-// closeBody does what the contract of http.RoundTripper asks for when a request is not sent.
+// closeBody does what the contract of http.RoundTripper requires when a request is not sent.
 func closeBody(httpRequest *http.Request) {
 	if httpRequest.Body != nil {
 		_ = httpRequest.Body.Close()

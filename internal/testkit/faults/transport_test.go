@@ -29,12 +29,12 @@ func isRefused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
 func isReset(err error) bool   { return errors.Is(err, syscall.ECONNRESET) }
 func isTimeout(err error) bool { return errors.Is(err, context.DeadlineExceeded) && os.IsTimeout(err) }
 
-// Each fault is looked at from both sides: what the caller was told, and what the server did.
+// Each fault is checked from both sides: what the caller gets, and what the server did.
 func TestFaultsOfRequests(t *testing.T) {
 	cases := map[string]struct {
-		told    func(error) bool // what the caller of the second create learns
+		told    func(error) bool // the error that the caller of the second create gets
 		stored  bool             // whether the second object exists afterwards
-		crashed bool             // whether everything after it is refused
+		crashed bool             // whether every later request is refused
 	}{
 		"write:2:before":       {told: isReset, crashed: true},
 		"write:2:after":        {told: isReset, stored: true, crashed: true},
@@ -78,7 +78,7 @@ func TestFaultsOfRequests(t *testing.T) {
 	}
 }
 
-// An answer to a watch has no end; losing it must not wait for one. The client asks again by itself, as it does for every read.
+// The answer to a watch has no end; losing it must not wait for one. The client retries by itself, as for every read.
 func TestAnswersOfWatchesCanBeLostToo(t *testing.T) {
 	cases := map[string]func(error) bool{
 		"watch/configmaps:1:lost":  func(err error) bool { return err == nil },
@@ -153,7 +153,7 @@ func TestFaultsStrikeWhatTheyName(t *testing.T) {
 	}
 }
 
-func TestLogTellsWhatPassed(t *testing.T) {
+func TestLogShowsWhatPassed(t *testing.T) {
 	w := newWorld(t, "write:2:lost")
 	object := w.configMap("a")
 	_ = w.faulty.Create(t.Context(), object)
@@ -180,7 +180,7 @@ func TestLogTellsWhatPassed(t *testing.T) {
 	}
 }
 
-// What was under way when the process died reaches nobody.
+// Answers in progress when the process dies reach nobody.
 func TestCrashCutsOffAnswersUnderWay(t *testing.T) {
 	arrived, proceed := make(chan struct{}), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -207,7 +207,7 @@ func TestCrashCutsOffAnswersUnderWay(t *testing.T) {
 	if err := <-told; !isReset(err) {
 		t.Errorf("the caller was told %v", err)
 	}
-	transport.Crash() // once more changes nothing
+	transport.Crash() // a second crash changes nothing
 }
 
 func TestSlowRequestsHeedTheirContext(t *testing.T) {

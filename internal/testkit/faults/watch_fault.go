@@ -15,7 +15,7 @@ import (
 // WatchAction is what happens to the watches of one resource.
 type WatchAction string
 
-// The actions on watches; the package's documentation says what each does.
+// The actions on watches, which the package documentation describes.
 const (
 	Hold      WatchAction = "hold"
 	Relist    WatchAction = "relist"
@@ -24,14 +24,14 @@ const (
 	Gone      WatchAction = "gone"
 )
 
-// WatchFault is what happens to the watches of one resource, and from when to when.
+// WatchFault is a fault of the watches of one resource, with its start and end.
 type WatchFault struct {
 	Resource string // with or without its group
 	Do       WatchAction
 	Delay    time.Duration // of SlowWatch
-	From     int           // the write just before which it begins; 0 for the start
+	From     int           // the write just before which it starts; 0 for the start
 	To       int           // the write after which it ends; 0 if no write ends it
-	For      time.Duration // how long it lasts; 0 if time does not end it
+	For      time.Duration // how long it lasts; 0 if it has no time limit
 }
 
 func (f WatchFault) String() string {
@@ -102,7 +102,7 @@ func (f *WatchFault) parseRange(text string) error {
 	return nil
 }
 
-// check refuses what makes no sense: an instant that lasts, and a relist that never comes.
+// check rejects contradictions: an instantaneous action with a duration, and a relist that never comes.
 func (f *WatchFault) check() error {
 	lasts := f.To > 0 || f.For > 0
 	if (f.Do == Cut || f.Do == Gone) && (lasts || f.From == 0) {

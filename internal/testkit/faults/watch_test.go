@@ -23,9 +23,7 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-const patience = 30 * time.Second
-
-// observer is an informer behind a faulty connection, as every controller has one.
+// observer is an informer behind a faulty connection, like those of controllers.
 type observer struct {
 	store  cache.Store
 	events chan string
@@ -78,7 +76,7 @@ func (o *observer) expect(t *testing.T, want ...string) {
 			if got != next {
 				t.Fatalf("saw %q, want %q", got, next)
 			}
-		case <-time.After(patience):
+		case <-time.After(testkit.Patience):
 			t.Fatalf("never saw %q", next)
 		}
 	}
@@ -95,7 +93,7 @@ func (o *observer) expectNothingYet(t *testing.T) {
 
 func awaitHeld(t *testing.T, w *world, events int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 	defer cancel()
 	if err := w.transport.AwaitHeld(ctx, "configmaps", events); err != nil {
 		t.Fatal(err)
@@ -188,8 +186,8 @@ func TestCutWatchIsResumed(t *testing.T) {
 	}
 }
 
-// A cut in the middle of a hold makes the client resume; nothing is lost, and the hold goes on. The client is a bare one,
-// because an informer lists anew when a watch ends early without any event, and then knows more than the hold wants it to.
+// A cut during a hold makes the client resume; nothing is lost, and the hold continues. The client is a plain one, because an informer
+// lists again when a watch ends early without any event, and then knows more than the hold permits.
 func TestCutDuringAHold(t *testing.T) {
 	w := newWorld(t, "watch:configmaps:hold")
 	var list corev1.ConfigMapList
@@ -224,7 +222,7 @@ func TestCutDuringAHold(t *testing.T) {
 	}
 }
 
-func TestGoneMakesTheClientListAnew(t *testing.T) {
+func TestGoneMakesTheClientListAgain(t *testing.T) {
 	w := newWorld(t, "watch:configmaps:gone:1")
 	w.write("a", "1")
 	o := observe(t, w)
@@ -239,7 +237,7 @@ func TestGoneMakesTheClientListAnew(t *testing.T) {
 	}
 }
 
-// After a relist the client has seen the last state, but none in between, not even that the object was another one.
+// After a relist the client has seen the last state, but none in between, not even that the object was replaced.
 func TestRelistSkipsStates(t *testing.T) {
 	w := newWorld(t, "")
 	w.write("a", "1")
@@ -283,7 +281,7 @@ func (o *observer) expectAll(t *testing.T, want ...string) {
 		select {
 		case event := <-o.events:
 			got = append(got, event)
-		case <-time.After(patience):
+		case <-time.After(testkit.Patience):
 			t.Fatalf("saw only %q of %q", got, want)
 		}
 	}
@@ -305,7 +303,7 @@ func TestCrashBreaksOpenWatches(t *testing.T) {
 		t.Fatalf("saw %v", event)
 	}
 	w.transport.Crash()
-	for deadline, open := time.After(patience), true; open; {
+	for deadline, open := time.After(testkit.Patience), true; open; {
 		var event watch.Event
 		select {
 		case event, open = <-watcher.ResultChan():
@@ -321,7 +319,7 @@ func TestCrashBreaksOpenWatches(t *testing.T) {
 	}
 }
 
-// Clients that insist on a binary form of built-in kinds, as those of metadata do, are served JSON.
+// Clients that request a binary format for built-in kinds, like those for metadata, get JSON.
 func TestBinaryWatchesAreTurnedToJSON(t *testing.T) {
 	w := newWorld(t, "watch:configmaps:hold")
 	metadataClient, err := metadata.NewForConfig(w.transport.Config(testkit.Server(t).Config()))

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// watchFaults is what currently befalls the watches, by resource. A resource is held as long as anything holds it.
+// watchFaults is the current state of the faults of watches, by resource. A resource is held as long as any fault holds it.
 type watchFaults struct {
 	holds map[string]int
 	slow  map[string]time.Duration
-	ended map[int]bool // by index in the plan: a fault of watches ends once, whatever ends it first
+	ended map[int]bool // by index in the plan: a fault of watches ends only once
 }
 
 func newWatchFaults() watchFaults {
@@ -47,7 +47,7 @@ func (t *Transport) Hold(resource string) {
 	t.watchFaults.holds[resource]++
 }
 
-// Release delivers what is withheld of a resource, whoever asked for the hold, and lets further events pass.
+// Release delivers the withheld events of a resource, for all holds, and lets further events pass.
 func (t *Transport) Release(resource string) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -57,21 +57,21 @@ func (t *Transport) Release(resource string) {
 	t.changed.Broadcast()
 }
 
-// Cut closes the open watches of a resource. Their clients resume them, and a hold goes on.
+// Cut closes the open watches of a resource. Their clients resume them, and a hold continues.
 func (t *Transport) Cut(resource string) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	t.cutLocked(resource)
 }
 
-// Expire ends the open watches of a resource with 410 Gone and drops what is withheld. Their clients list anew.
+// Expire ends the open watches of a resource with 410 Gone and drops withheld events. Their clients list again.
 func (t *Transport) Expire(resource string) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	t.expireLocked(resource)
 }
 
-// AwaitHeld returns when at least so many events of a resource are being withheld.
+// AwaitHeld returns when at least the given number of events of a resource is withheld.
 func (t *Transport) AwaitHeld(ctx context.Context, resource string, events int) error {
 	defer context.AfterFunc(ctx, func() {
 		t.mutex.Lock()

@@ -23,7 +23,7 @@ type Repository struct {
 // Main is the branch that new repositories have.
 const Main = "main"
 
-// Create makes a repository with one commit on the branch Main. Names may contain slashes.
+// Create creates a repository with one commit on the branch Main. Names may contain slashes.
 func (s *Server) Create(t testing.TB, name string, files map[string]string) *Repository {
 	t.Helper()
 	r := &Repository{
@@ -49,13 +49,13 @@ func (r *Repository) Git(args ...string) string {
 	return strings.TrimRight(run(r.t, r.directory, args...), "\n")
 }
 
-// Work runs a command in a clone of the repository, which nobody else uses.
+// Work runs a command in a separate clone of the repository.
 func (r *Repository) Work(args ...string) string {
 	r.t.Helper()
 	return strings.TrimRight(run(r.t, r.work, args...), "\n")
 }
 
-// Commit writes files on top of a branch, pushes them, and returns the commit. A file that begins with "-> " becomes a symbolic link.
+// Commit commits files on top of a branch, pushes them, and returns the commit. A file that starts with "-> " becomes a symbolic link.
 func (r *Repository) Commit(branch string, files map[string]string) string {
 	r.t.Helper()
 	if r.Work("ls-remote", "origin", "refs/heads/"+branch) != "" {

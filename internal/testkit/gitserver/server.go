@@ -18,7 +18,7 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// Who may log in.
+// The user who may log in.
 const (
 	Username = "promoter"
 	Password = "s3cret-p4ssword"
@@ -68,7 +68,7 @@ func authenticated(next http.Handler) http.Handler {
 	})
 }
 
-// Around puts something between the clients and the server; nil removes it.
+// Around wraps the server's handler; nil removes the wrapper.
 func (s *Server) Around(wrap func(http.Handler) http.Handler) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -84,17 +84,17 @@ func (s *Server) Requests() []string {
 	return log
 }
 
-// CA is the certificate that clients have to trust, in PEM.
+// CA returns the certificate that clients must trust, in PEM.
 func (s *Server) CA() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 }
 
-// Credentials are what the server lets in.
+// Credentials returns the credentials that the server accepts.
 func (s *Server) Credentials() gitprovider.Credentials {
 	return gitprovider.Credentials{Username: Username, Password: Password, CA: s.CA()}
 }
 
-// run runs git, away from the settings of whoever runs the test.
+// run runs git, without the settings of the user who runs the test.
 func run(t testing.TB, directory string, args ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "git", args...)

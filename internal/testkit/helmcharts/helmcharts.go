@@ -18,7 +18,7 @@ import (
 	"espalier.dev/internal/testkit/registry"
 )
 
-// Pack packs the files of a chart as Helm does: below a folder.
+// Pack packs the files of a chart as Helm does: in a folder.
 func Pack(t testing.TB, files map[string]string) []byte {
 	t.Helper()
 	inside := archive.Files{}
@@ -35,7 +35,7 @@ func Pack(t testing.TB, files map[string]string) []byte {
 	return data
 }
 
-// Shelf is a registry that takes charts. Without a username it lets everybody in.
+// Shelf is a registry that accepts charts. Without a username it accepts everybody.
 type Shelf struct {
 	*registry.Registry
 	Username, Password string

@@ -23,7 +23,7 @@ import (
 // Release is a release of Helm, which need not exist yet.
 type Release struct {
 	Kubeconfig, Namespace, Name string
-	// Wait is how long an installation or an upgrade waits until everything is ready, as --wait does. Zero means that it does not.
+	// Wait is how long an installation or an upgrade waits until everything is ready, as --wait does. Zero means not to wait.
 	Wait time.Duration
 }
 
@@ -40,7 +40,7 @@ func (r Release) Install(ctx context.Context, archive []byte, values string) err
 	return err
 }
 
-// Upgrade is "helm upgrade --reset-then-reuse-values": values of before stay, unless the new ones say otherwise.
+// Upgrade is "helm upgrade --reset-then-reuse-values": previous values stay, unless the new ones override them.
 func (r Release) Upgrade(ctx context.Context, archive []byte, values string) error {
 	config, loaded, parsed, err := r.prepare(archive, values)
 	if err != nil {

@@ -66,7 +66,7 @@ func (i *Issuer) keys(w http.ResponseWriter, _ *http.Request) {
 	}}})
 }
 
-// authorize is where browsers come to. Whoever comes is logged in already, and allows everything.
+// authorize handles browsers. Every visitor is logged in already, and grants everything.
 func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	asked := r.URL.Query()
 	back, err := url.Parse(asked.Get("redirect_uri"))
@@ -93,13 +93,13 @@ func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, back.String(), http.StatusSeeOther)
 }
 
-// complete reports whether a request has all that protects it.
+// complete reports whether a request has all required protection.
 func complete(asked url.Values) bool {
 	return asked.Get("response_type") == "code" && slices.Contains(strings.Fields(asked.Get("scope")), "openid") &&
 		asked.Get("code_challenge_method") == "S256" && asked.Get("code_challenge") != "" && asked.Get("nonce") != "" && asked.Get("state") != ""
 }
 
-// token gives tokens for a code or a refresh token, each of which is good once.
+// token issues tokens for a code or a refresh token, each of which is valid once.
 func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	id, secret, _ := r.BasicAuth()
 	if id != ClientID || secret != ClientSecret {
@@ -183,5 +183,5 @@ func (i *Issuer) idToken(g grant) (string, error) {
 func write(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(value) // The visitor has gone.
+	_ = json.NewEncoder(w).Encode(value) // The client has gone.
 }

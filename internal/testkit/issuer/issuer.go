@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package issuer is an OpenID Connect provider for tests: discovery, keys, the authorization code flow with PKCE, and refresh tokens that
-// are good once. It is strict about what it is asked, can be down, and can be told to lie, which no provider that people use does.
+// are good once. It is strict about what it is asked, can be down, and can lie on request, which no provider that people use does.
 package issuer
 
 import (
@@ -23,20 +23,20 @@ import (
 	"espalier.dev/internal/testkit/relay"
 )
 
-// The client that the provider knows.
+// The client that the provider accepts.
 const (
 	ClientID     = "espalier-ui"
 	ClientSecret = "the-secret-of-the-client"
 )
 
-// keyBits is what the signatures of the tokens need at least.
+// keyBits is the minimum for the signatures of the tokens.
 const keyBits = 2048
 
-// Issuer is a provider that runs. Its methods may be called from several goroutines.
+// Issuer is a running provider. Its methods may be called from several goroutines.
 type Issuer struct {
-	// URL is where it is reached, and what its tokens name.
+	// URL is its address, and the issuer in its tokens.
 	URL string
-	// CA is the authority, in PEM, that vouches for it.
+	// CA is the authority of its certificate, in PEM.
 	CA []byte
 
 	relay *relay.Relay
@@ -52,29 +52,29 @@ type Issuer struct {
 	secrets  []string
 }
 
-// grant is what somebody has allowed the client.
+// grant is what the user has granted the client.
 type grant struct {
 	person                      map[string]any
 	challenge, nonce, leadsBack string
 }
 
-// Lies are ways in which a provider can be wrong. The zero value is an honest one.
+// Lies are ways in which a provider can misbehave. The zero value behaves well.
 type Lies struct {
-	// Claims changes what an ID token says.
+	// Claims changes the claims of an ID token.
 	Claims func(claims map[string]any)
-	// Token changes the ID token, or leaves it out.
+	// Token changes the ID token, or omits it.
 	Token func(token string) string
-	// Denies answers the browser with an error in place of a code.
+	// Denies answers the browser with an error instead of a code.
 	Denies string
-	// Forgets refuses all refresh tokens.
+	// Forgets rejects all refresh tokens.
 	Forgets bool
-	// Description changes what it says of itself.
+	// Description changes its discovery document.
 	Description func(description map[string]any)
 	// Answer replaces every answer.
 	Answer http.HandlerFunc
 }
 
-// New starts a provider with which somebody is logged in whose claims are given. It runs until the test ends, by the given clock.
+// New starts a provider with a logged-in user with the given claims. It runs until the test ends, with the given clock.
 func New(t testing.TB, now func() time.Time, person map[string]any) *Issuer {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, keyBits)
@@ -90,20 +90,20 @@ func New(t testing.TB, now func() time.Time, person map[string]any) *Issuer {
 	return i
 }
 
-// Down refuses all connections, until Up.
+// Down refuses all connections until Up.
 func (i *Issuer) Down() { i.relay.Close() }
 
-// Up ends what Down began.
+// Up ends the effect of Down.
 func (i *Issuer) Up(t testing.TB) { t.Helper(); i.relay.Open(t) }
 
-// Lie makes the provider be wrong from now on, in these ways only.
+// Lie makes the provider misbehave from now on, in these ways only.
 func (i *Issuer) Lie(lies Lies) {
 	i.mutex.Lock()
 	defer i.mutex.Unlock()
 	i.lies = lies
 }
 
-// Change changes what is known of somebody, for tokens that are issued from now on.
+// Change changes a claim of the user, for tokens that are issued from now on.
 func (i *Issuer) Change(claim string, value any) {
 	i.mutex.Lock()
 	defer i.mutex.Unlock()
@@ -115,21 +115,21 @@ func (i *Issuer) Change(claim string, value any) {
 	}
 }
 
-// Renewed is how often refresh tokens were taken.
+// Renewed returns how often refresh tokens were used.
 func (i *Issuer) Renewed() int {
 	i.mutex.Lock()
 	defer i.mutex.Unlock()
 	return i.renewed
 }
 
-// Tokens are all that were issued, of all kinds.
+// Tokens returns all issued tokens, of all kinds.
 func (i *Issuer) Tokens() []string {
 	i.mutex.Lock()
 	defer i.mutex.Unlock()
 	return slices.Clone(i.secrets)
 }
 
-// Token issues an ID token for whoever is logged in, without a flow.
+// Token issues an ID token for the logged-in user, without a flow.
 func (i *Issuer) Token(t testing.TB) string {
 	t.Helper()
 	i.mutex.Lock()
@@ -141,8 +141,8 @@ func (i *Issuer) Token(t testing.TB) string {
 	return token
 }
 
-// Trust writes a file with the configuration of an API server that trusts a provider, for ClientID. Names and groups get the
-// prefix "oidc:".
+// Trust writes a file with the configuration of an API server that trusts a provider, for ClientID. Names and groups get the prefix
+// "oidc:".
 func Trust(t testing.TB, url string, authority []byte) string {
 	t.Helper()
 	text := fmt.Sprintf(`apiVersion: apiserver.config.k8s.io/v1

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package kubelet plays the kubelet for pods of the container deployer where there is no node: it lays out volumes from the Secrets that a
-// pod names, asks the API server for the token that the pod gets, runs what the containers would run, and tells the API server how they are
-// doing. The helpers of the pod are the real ones; of the image, tests say what it does.
+// pod names, asks the API server for the token that the pod gets, runs what the containers would run, and reports their state to the API
+// server. The helpers of the pod are the real ones; of the image, tests say what it does.
 package kubelet
 
 import (
@@ -27,19 +27,20 @@ import (
 // Kubelet runs pods.
 type Kubelet struct {
 	Client client.WithWatch
-	// Config leads the helpers of pods to the API server; only its address and its authority are used.
+	// Config connects the helpers of pods to the API server; only its address and its authority are used.
 	Config *rest.Config
-	// TempDir makes a directory that stays as long as the test.
+	// TempDir creates a directory that lasts as long as the test.
 	TempDir func() string
 }
 
-// Image is what the container main does: it gets its environment, and returns an exit code and its last words.
+// Image plays the container main: it gets its environment, and returns an exit code and its termination message.
 type Image func(env inside.Environment) (code int32, words string)
 
 // Nothing is an image that does nothing.
 func Nothing(inside.Environment) (int32, string) { return 0, "" }
 
-// Lost is the exit code of an image of which nothing more is heard: the pod stays as if it ran, and what becomes of it is up to the test.
+// Lost is the exit code of an image that is never heard of again: the pod stays as if it was running, and the test decides what happens to
+// it.
 const Lost int32 = -1
 
 // Endless is an image that runs until the test ends it.
@@ -61,14 +62,14 @@ func (k Kubelet) Tell(ctx context.Context, pod *corev1.Pod, change func(*corev1.
 	return k.Client.Status().Patch(ctx, pod, client.MergeFrom(before))
 }
 
-// Running is a container that runs.
+// Running returns the status of a running container.
 func Running(name string) corev1.ContainerStatus {
 	return corev1.ContainerStatus{
 		Name: name, ImageID: "sha256:0", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
 	}
 }
 
-// Terminated is a container that has ended.
+// Terminated returns the status of a container that has ended.
 func Terminated(name string, code int32, words string) corev1.ContainerStatus {
 	reason := "Completed"
 	if code != 0 {
@@ -79,7 +80,7 @@ func Terminated(name string, code int32, words string) corev1.ContainerStatus {
 	}}}
 }
 
-// Run runs a pod from beginning to end.
+// Run runs a pod from start to end.
 func (k Kubelet) Run(ctx context.Context, pod *corev1.Pod, main Image) error {
 	if err := k.Bind(ctx, pod); err != nil {
 		return err
@@ -106,8 +107,8 @@ func (k Kubelet) Run(ctx context.Context, pod *corev1.Pod, main Image) error {
 	return n.Stop(ctx, Terminated("main", code, words))
 }
 
-// Serve runs the pods of a namespace, one after the other, until the context ends. A pod that somebody deletes meanwhile goes its way, and
-// one whose Secrets are missing does not start.
+// Serve runs the pods of a namespace, one after the other, until the context ends. A pod that is deleted meanwhile is no error, and one
+// whose Secrets are missing does not start.
 func (k Kubelet) Serve(ctx context.Context, namespace string, main Image) error {
 	for ctx.Err() == nil {
 		if err := k.watch(ctx, namespace, main); err != nil && ctx.Err() == nil {
@@ -117,7 +118,7 @@ func (k Kubelet) Serve(ctx context.Context, namespace string, main Image) error 
 	return nil
 }
 
-// watch runs pods until the API server ends the watch, which it does if the reader is slow. Another one begins with all pods there are.
+// watch runs pods until the API server ends the watch, which it does if the reader is slow. The next watch starts with all existing pods.
 func (k Kubelet) watch(ctx context.Context, namespace string, main Image) error {
 	pods, err := k.Client.Watch(ctx, &corev1.PodList{}, client.InNamespace(namespace))
 	if err != nil {
@@ -137,9 +138,9 @@ func (k Kubelet) watch(ctx context.Context, namespace string, main Image) error 
 	return nil
 }
 
-// Node is where a pod runs: its directories.
+// Node contains the directories of a pod.
 type Node struct {
-	// Shared is what all containers share, Token what the sidecar alone has.
+	// Shared is shared by all containers; only the sidecar has Token.
 	Shared, Token string
 
 	kubelet    Kubelet
@@ -148,7 +149,7 @@ type Node struct {
 	input      string
 }
 
-// Node lays out the volumes of a pod.
+// Node creates the volumes of a pod.
 func (k Kubelet) Node(ctx context.Context, pod *corev1.Pod) (*Node, error) {
 	address, err := url.Parse(k.Config.Host)
 	if err != nil {
@@ -203,7 +204,7 @@ func (n *Node) authorize(ctx context.Context) error {
 	return nil
 }
 
-// Stopped tells the sidecar that the image has stopped.
+// Stopped returns a channel that signals the sidecar that the image has stopped.
 func Stopped() <-chan os.Signal {
 	stopped := make(chan os.Signal)
 	close(stopped)
@@ -228,7 +229,7 @@ func (n *Node) Stop(ctx context.Context, main corev1.ContainerStatus) error {
 	})
 }
 
-// Env is the environment of a container, with the directories of the node.
+// Env returns the environment of a container, with the directories of the node.
 func (n *Node) Env(container string) inside.Environment {
 	values := map[string]string{"KUBERNETES_SERVICE_HOST": n.host, "KUBERNETES_SERVICE_PORT": n.port}
 	directories := strings.NewReplacer(inside.SharedDirectory, n.Shared, inside.InputDirectory, n.input, inside.TokenDirectory, n.Token)

@@ -21,19 +21,19 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// LogRequest is what the API server wants of a log.
+// LogRequest is the API server's request for a log.
 type LogRequest struct {
-	// Context ends when nobody reads any more.
+	// Context ends when the reader has gone.
 	Context                   context.Context
 	Namespace, Pod, Container string
 	Follow, Timestamps        bool
-	// Tail is how many lines are wanted, -1 for all, and Since from when on; zero for all.
+	// Tail is the number of lines, -1 for all, and Since the earliest time; zero for all.
 	Tail  int
 	Since time.Time
 }
 
-// ServeLogs plays the kubelet of a node as far as logs are concerned, until the test ends. It returns the name of the node; the API server
-// asks it for the logs of the pods that have this node. An error of the function becomes the answer, unless something was written.
+// ServeLogs plays the part of a node's kubelet that serves logs, until the test ends. It returns the name of the node; the API server asks
+// it for the logs of the pods on this node. An error of the function becomes the answer, unless something was written.
 func ServeLogs(t testing.TB, config *rest.Config, serve func(w io.Writer, request LogRequest) error) (node string) {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -93,7 +93,7 @@ func nodeAt(t testing.TB, config *rest.Config, address string) string {
 	return node.Name
 }
 
-// flushing sends what is written at once: readers who follow a log wait for it.
+// flushing sends writes at once, because readers who follow a log wait for them.
 type flushing struct{ http.ResponseWriter }
 
 // Write implements io.Writer.

@@ -14,7 +14,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// Options are those of a manager that listens nowhere, asks for no lease and works in the given namespaces; none means all.
+// Options returns the options of a manager that listens nowhere, uses no lease and works in the given namespaces; none means all.
 func Options(namespaces ...string) manager.Options {
 	options := manager.DefaultOptions()
 	options.Namespaces = namespaces
@@ -43,17 +43,17 @@ func Manager(t testing.TB, config *rest.Config, options manager.Options) *manage
 // World is a namespace in which managers work.
 type World struct {
 	*testkit.World
-	// Options are those of all managers that the world runs: Options for its namespace, as the test has changed them.
+	// Options are the options of all managers that the world runs: Options for its namespace, as changed by the test.
 	Options manager.Options
 }
 
-// NewWorld is a world on the shared server. Nobody works in it yet.
+// NewWorld returns a world on the shared server. No manager runs in it yet.
 func NewWorld(t *testing.T, change ...func(*manager.Options)) *World {
 	t.Helper()
 	return In(testkit.NewWorld(t), change...)
 }
 
-// In is a world in which nobody works yet.
+// In returns a world in which no manager runs yet.
 func In(world *testkit.World, change ...func(*manager.Options)) *World {
 	w := &World{World: world, Options: Options(world.Namespace)}
 	w.Options.Registries.CacheDirectory = world.TempDir()
@@ -63,12 +63,12 @@ func In(world *testkit.World, change ...func(*manager.Options)) *World {
 	return w
 }
 
-// Controllers chooses who works.
+// Controllers selects controllers.
 func Controllers(names ...string) func(*manager.Options) {
 	return func(o *manager.Options) { o.Controllers = names }
 }
 
-// SystemNamespace lets the world be the namespace of the product as well.
+// SystemNamespace makes the world's namespace the system namespace, too.
 func SystemNamespace(o *manager.Options) { o.SystemNamespace = o.Namespaces[0] }
 
 // Manage runs a manager until the test ends, or until stop is called. stop may be called more than once.

@@ -17,11 +17,11 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-// Process is one process of espalier-controller, as far as the API server can tell: everything it sends passes its transport.
+// Process is one process of espalier-controller, as seen by the API server: all its requests go through its transport.
 type Process struct {
 	*testkit.Process
 	Transport *faults.Transport
-	Manager   *manager.Manager // nil if the process has crashed before there was one
+	Manager   *manager.Manager // nil if the process crashed before there was one
 }
 
 // Processes are all that have run in a test. Their methods may be called from several goroutines.
@@ -30,8 +30,8 @@ type Processes struct {
 	all   []*Process
 }
 
-// Start begins a process over a transport. It runs until it is stopped, at the latest with what is cleaned up after the test. The test
-// fails if it ends before that, unless it was cut off: that is what a crash looks like from inside. So does the loss of a lease.
+// Start starts a process over a transport. It runs until it is stopped, at the latest in the test's cleanup. The test fails if it ends
+// before that, unless its connection was cut, which is what a crash looks like from inside, or its lease was lost.
 func (p *Processes) Start(t testing.TB, config *rest.Config, transport *faults.Transport, options manager.Options) *Process {
 	t.Helper()
 	connection := transport.Config(config)
@@ -71,7 +71,7 @@ func (p *Processes) Stop() {
 	}
 }
 
-// Log is what the first process has sent: the one that plans are about.
+// Log returns the requests of the first process, to which plans apply.
 func (p *Processes) Log() faults.Log {
 	all := p.list()
 	if len(all) == 0 {
@@ -80,7 +80,7 @@ func (p *Processes) Log() faults.Log {
 	return all[0].Transport.Log()
 }
 
-// Logs are what all of them have sent, in the order in which they began.
+// Logs returns the requests of all processes, in the order of their starts.
 func (p *Processes) Logs() []faults.Log {
 	var logs []faults.Log
 	for _, one := range p.list() {
@@ -89,7 +89,7 @@ func (p *Processes) Logs() []faults.Log {
 	return logs
 }
 
-// Relieve has a process followed by another one whenever it ends, as a Deployment has it.
+// Relieve starts another process whenever one ends, as a Deployment does.
 func Relieve(t testing.TB, first *Process, next func() *Process) {
 	t.Helper()
 	over, done := make(chan struct{}), make(chan struct{})

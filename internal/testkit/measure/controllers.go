@@ -18,13 +18,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"espalier.dev/internal/subprocess"
 	"espalier.dev/internal/testkit"
-	"espalier.dev/internal/testkit/program"
 )
 
-// Controllers are a running espalier-controller.
+// Controllers is a running espalier-controller.
 type Controllers struct {
-	process *program.Process
+	process *subprocess.Process
 	metrics string
 }
 
@@ -44,7 +44,7 @@ func StartControllers(t testing.TB, kubeconfig string, arguments ...string) *Con
 		"--approval-address=0",
 		"--log-level=error",
 	}, arguments...)
-	c.process, err = program.Start(program.Command{Title: "the controllers", Binary: binary, Arguments: arguments})
+	c.process, err = subprocess.Start(subprocess.Command{Title: "the controllers", Binary: binary, Arguments: arguments})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func StartControllers(t testing.TB, kubeconfig string, arguments ...string) *Con
 	return c
 }
 
-// Stop ends the controllers. It may be called again.
+// Stop ends the controllers. It may be called more than once.
 func (c *Controllers) Stop(t testing.TB) {
 	t.Helper()
 	if err := c.process.Stop(); err != nil {
@@ -60,7 +60,7 @@ func (c *Controllers) Stop(t testing.TB) {
 	}
 }
 
-// Memory is what the controllers occupy, in MiB.
+// Memory returns the memory of the controllers, in MiB.
 func (c *Controllers) Memory(t testing.TB) float64 {
 	t.Helper()
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.process.ID()))
@@ -83,12 +83,12 @@ type Usage struct {
 	Passes int // over objects, by all controllers
 }
 
-// Minus is what was done since an earlier look.
+// Minus returns what was done since an earlier measurement.
 func (u Usage) Minus(earlier Usage) Usage {
 	return Usage{CPU: u.CPU - earlier.CPU, Passes: u.Passes - earlier.Passes}
 }
 
-// Usage asks the controllers, which is a little work for them, too.
+// Usage asks the controllers, which costs them a little work, too.
 func (c *Controllers) Usage(t testing.TB) Usage {
 	t.Helper()
 	content, err := c.ask(t.Context())
@@ -112,11 +112,14 @@ func (c *Controllers) Usage(t testing.TB) Usage {
 	}
 }
 
-// AwaitPasses waits until a controller has made so many passes since it started. The process may still be about to begin.
+// passLimit bounds the wait for passes over thousands of objects.
+const passLimit = 10 * time.Minute
+
+// AwaitPasses waits until a controller has made the given number of passes since it started. The process may still be starting.
 func (c *Controllers) AwaitPasses(t testing.TB, controller string, passes int) {
 	t.Helper()
 	made := 0
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 10*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, passLimit, true, func(ctx context.Context) (bool, error) {
 		content, err := c.ask(ctx)
 		if err != nil {
 			return false, nil

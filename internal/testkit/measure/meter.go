@@ -18,7 +18,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// Meter counts what others than this process do with an API server.
+// Meter counts the requests of other processes to an API server.
 type Meter struct {
 	config *rest.Config
 	raw    rest.Interface
@@ -39,10 +39,10 @@ func NewMeter(t testing.TB, server *testkit.APIServer) *Meter {
 	return m
 }
 
-// Config is for clients of this process: what they ask for is not counted.
+// Config returns the configuration for clients of this process, whose requests are not counted.
 func (m *Meter) Config() *rest.Config { return rest.CopyConfig(m.config) }
 
-// Requests are all that the server has been asked for since it started, by anybody but this process.
+// Requests returns all requests to the server since it started, except those of this process.
 func (m *Meter) Requests(t testing.TB) Requests {
 	t.Helper()
 	found := Requests{}
@@ -67,7 +67,7 @@ func (m *Meter) samples(t testing.TB, metric string) []sample {
 	return found
 }
 
-// sample is one line of what Prometheus reads.
+// sample is one line in the format of Prometheus.
 type sample struct {
 	labels map[string]string
 	value  float64

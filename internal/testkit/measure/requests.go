@@ -15,11 +15,10 @@ import (
 	"espalier.dev/internal/testkit/traffic"
 )
 
-// Requests counts requests by what they do: "POST installations/status". Watches and the housekeeping of the API server itself
-// are left out.
+// Requests counts requests by what they do: "POST installations/status". Watches and the housekeeping of the API server itself are omitted.
 type Requests map[string]int
 
-// Total is how many there are.
+// Total returns the number of requests.
 func (r Requests) Total() int {
 	sum := 0
 	for _, count := range r {
@@ -28,7 +27,7 @@ func (r Requests) Total() int {
 	return sum
 }
 
-// Writes is how many of them store something.
+// Writes returns the number of requests that store something.
 func (r Requests) Writes() int {
 	sum := 0
 	for what, count := range r {
@@ -39,7 +38,7 @@ func (r Requests) Writes() int {
 	return sum
 }
 
-// Minus is what is left without others.
+// Minus returns the difference to others.
 func (r Requests) Minus(others Requests) Requests {
 	rest := maps.Clone(r)
 	for what, count := range others {
@@ -49,7 +48,7 @@ func (r Requests) Minus(others Requests) Requests {
 	return rest
 }
 
-// String has a line for each, the most frequent first.
+// String returns a line for each, the most frequent first.
 func (r Requests) String() string {
 	var lines []string
 	for _, what := range slices.SortedFunc(maps.Keys(r), func(a, b string) int { return r[b] - r[a] }) {
@@ -77,7 +76,7 @@ func requestName(verb, resource, subresource string) string {
 
 var objectPath = regexp.MustCompile(`^/(?:api/v1|apis/[^/]+/[^/]+)/(?:namespaces/[^/]+/)?([a-z]+)(?:/([^/]+))?(?:/([a-z]+))?$`)
 
-// NameOf names a request as the metrics of the API server do; empty for watches and what is no object.
+// NameOf names a request as the metrics of the API server do; empty for watches and requests without an object.
 func NameOf(request *http.Request) string {
 	match := objectPath.FindStringSubmatch(request.URL.Path)
 	if match == nil || request.URL.Query().Has("watch") || slices.Contains(housekeeping, match[1]) {

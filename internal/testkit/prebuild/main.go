@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command prebuild builds the programs that tests start ahead of the tests, whose time limits a cold build would exceed, and
-// prints their paths: those that are named, or all but those of a node. One is built after the other, because each build takes all
-// processors.
+// prints their paths: those that are named, or all but those of a node. One is built after the other, because each build uses all
+// cores. With -files, it builds nothing and prints the folders with the sources of the third-party programs that are named.
 package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -16,25 +17,34 @@ import (
 )
 
 func main() {
-	if err := build(context.Background(), os.Args[1:]); err != nil {
+	files := flag.Bool("files", false, "print the folders with the sources, and build nothing")
+	flag.Parse()
+	if err := printPaths(context.Background(), flag.Args(), *files); err != nil {
 		fmt.Fprintln(os.Stderr, "prebuild:", err)
 		os.Exit(1)
 	}
 }
 
-func build(ctx context.Context, names []string) error {
+func printPaths(ctx context.Context, names []string, files bool) error {
 	chosen, err := choose(names)
 	if err != nil {
 		return err
 	}
 	for _, p := range chosen {
-		path, err := p.Binary(ctx, os.Stderr)
+		path, err := pathOf(ctx, p, files)
 		if err != nil {
 			return err
 		}
 		fmt.Println(path)
 	}
 	return nil
+}
+
+func pathOf(ctx context.Context, p program.Program, files bool) (string, error) {
+	if files {
+		return p.Files(ctx)
+	}
+	return p.Binary(ctx, os.Stderr)
 }
 
 func choose(names []string) ([]program.Program, error) {

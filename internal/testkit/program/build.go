@@ -28,22 +28,22 @@ const (
 	keptBinaries = 3
 )
 
-// withoutC is how everything is compiled for tests, by the Makefile, too, so that packages are compiled once: with cgo, a library of Helm's
-// makes the linker keep all that nobody calls, which takes it twice as long. A program may say otherwise in its env.
+// withoutC is how everything is compiled for tests, including by the Makefile, so that packages are compiled once: with cgo, a library of
+// Helm's makes the linker keep all unused code, which takes it twice as long. A program may override it in its env.
 const withoutC = "CGO_ENABLED=0"
 
-// builder knows one program and one checkout. What Program.Binary fixes are fields here, so that tests can build something smaller.
+// builder builds one program from one checkout. What Program.Binary fixes are fields here, so that tests can build something smaller.
 type builder struct {
 	Program
 
-	root     string // where the root module's go.mod lies
-	cache    string // where binaries and the stamp are kept
+	root     string // folder of the root module's go.mod
+	cache    string // folder of binaries and the stamp
 	progress io.Writer
-	patience time.Duration // without a word to progress
+	patience time.Duration // until it writes to progress
 }
 
-// stamp remembers what the newest binary was built from, so that a warm start hashes a handful of files instead of
-// asking the go command, which needs seconds to load the graph of Kubernetes.
+// stamp records what the newest binary was built from, so that a warm start hashes a handful of files instead of asking the go command,
+// which needs seconds to load the graph of Kubernetes.
 type stamp struct {
 	Key  string   `json:"key"`
 	Dirs []string `json:"dirs"` // folders inside the checkout that contribute to the binary, relative to root
@@ -94,7 +94,7 @@ func (b *builder) ensure(ctx context.Context) (string, error) {
 	return b.build(ctx)
 }
 
-// fresh finds the binary that the stamp speaks of, if its sources are still what they were.
+// fresh returns the binary of the stamp, if its sources are unchanged.
 func (b *builder) fresh() (string, bool) {
 	content, err := os.ReadFile(b.stampPath())
 	if err != nil {
@@ -112,7 +112,7 @@ func (b *builder) fresh() (string, bool) {
 	return b.binaryPath(key), err == nil
 }
 
-// build compiles the binary under a temporary name, so that nobody ever starts a half-written file. The caller holds the lock.
+// build compiles the binary under a temporary name, so that a half-written file is never started. The caller holds the lock.
 func (b *builder) build(ctx context.Context) (string, error) {
 	dirs, err := b.sourceDirs(ctx)
 	if err != nil {
@@ -207,7 +207,7 @@ func (b *builder) key(dirs []string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil
 }
 
-// hashDir takes in every file, below dir too, because a package may embed any of them; tests cannot end up in the binary.
+// hashDir includes every file, also below dir, because a package may embed any of them; tests cannot end up in the binary.
 func (b *builder) hashDir(hash io.Writer, dir string) error {
 	return filepath.WalkDir(filepath.Join(b.root, dir), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || strings.HasSuffix(path, "_test.go") {
@@ -280,7 +280,7 @@ func modTime(path string) time.Time {
 	return info.ModTime()
 }
 
-// report writes the message, and how long it has been, when its patience ends and then twice a minute until stopped.
+// report writes the message, and the elapsed time, when its patience ends and then twice a minute until stopped.
 func (b *builder) report(message string) (stop func()) {
 	done, stopped := make(chan struct{}), make(chan struct{})
 	started := time.Now()

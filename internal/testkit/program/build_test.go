@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// checkout is a small project of the same layout: a root module, a nested one with a program, and a package that it uses.
+// checkout returns a small project of the same layout: a root module, a nested one with a program, and a package that it uses.
 func checkout(t *testing.T) *builder {
 	t.Helper()
 	root := t.TempDir()
@@ -164,7 +164,7 @@ func TestConcurrentBuildsAgree(t *testing.T) {
 	}
 }
 
-// announcement closes itself when the first word is written to it.
+// announcement is closed at the first write to it.
 type announcement chan struct{}
 
 func (a announcement) Write(p []byte) (int, error) {
@@ -172,7 +172,7 @@ func (a announcement) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Whoever has waited for another's build takes its result and does not build again.
+// A process that has waited for another's build takes its result and does not build again.
 func TestAWaitingBuilderTakesWhatItFinds(t *testing.T) {
 	b := checkout(t)
 	if err := os.MkdirAll(b.cache, 0o755); err != nil {

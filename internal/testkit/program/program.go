@@ -6,6 +6,7 @@ package program
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,24 +15,24 @@ import (
 	"time"
 )
 
-// Program is something that tests start.
+// Program is a program that tests start.
 type Program struct {
 	Name  string // of its files in the cache
-	Title string // what messages call it
+	Title string // its name in messages
 
-	module string // the folder of the module that builds it, relative to the checkout
+	module string // the folder of the module that contains it, relative to the checkout
 	pkg    string // its main package, as the go command in that folder knows it
 	flags  []string
-	env    []string // what differs from the environment that all are built in
+	env    []string // additions to the common environment of builds
 
-	version   string // the variable of its own that wants to know its version, if any
+	version   string // its own variable for its version, if any
 	versionOf string // the module whose version that is
 }
 
 // The programs.
 var (
 	APIServer = Program{Name: "apiserver", Title: "the test API server", module: "cmd/espalier", pkg: "./apiserver"}
-	// Gitea calls itself a development version, which its clients refuse, unless it is told otherwise. Its SQLite is written in C.
+	// Gitea reports a development version, which its clients reject, unless the version is set. Its SQLite is written in C.
 	Gitea = Program{
 		Name: "gitea", Title: "Gitea", module: "test/externals/gitea", pkg: "code.gitea.io/gitea",
 		version: "main.Version", versionOf: "code.gitea.io/gitea",
@@ -40,7 +41,7 @@ var (
 	// Dex is an OpenID Connect provider.
 	Dex = Program{
 		Name: "dex", Title: "Dex", module: "test/externals/dex", pkg: "github.com/dexidp/dex/cmd/dex",
-		env: []string{"CGO_ENABLED=1"}, // for SQLite, which it cannot be compiled without
+		env: []string{"CGO_ENABLED=1"}, // for SQLite, which requires it
 	}
 	SourceController = Program{
 		Name: "source-controller", Title: "Flux's source-controller", module: "test/externals/source", pkg: "github.com/fluxcd/source-controller",
@@ -56,17 +57,17 @@ var (
 	}
 )
 
-// FileDeployer is the example of a deployer that others have written. It is small, so whoever needs it builds it.
+// FileDeployer is the example of a third-party deployer. It is small, so it is built on demand.
 var FileDeployer = Program{Name: "file-deployer", Title: "the example of a deployer", module: "examples/file-deployer", pkg: "."}
 
-// The programs of a node, which "espalier up --node" starts and which only tests of it need.
+// The programs of a node, which "espalier up --node" starts and which only its tests need.
 var (
 	Node = Program{Name: "node", Title: "the programs of a node", module: "cmd/espalier", pkg: "./node"}
 	// Pause runs in containers.
 	Pause = Program{Name: "pause", Title: "the pause program", module: "cmd/espalier", pkg: "./pause"}
 )
 
-// All lists the programs that take long to build, those first without which the fewest tests can run.
+// All lists the programs that take long to build, those first that most tests need.
 var All = []Program{APIServer, Gitea, Dex, SourceController, KustomizeController, HelmController}
 
 // Variable names the environment variable that may point at a finished binary. When it is set, nothing is built.
@@ -90,8 +91,7 @@ func (p Program) Binary(ctx context.Context, progress io.Writer) (string, error)
 	return b.ensure(ctx)
 }
 
-// Files returns the folder with the unpacked module of a program that others have written, for what it needs beside its
-// binary.
+// Files returns the folder with the unpacked module of a third-party program, for what it needs beside its binary.
 func (p Program) Files(ctx context.Context) (string, error) {
 	root, err := p.checkout()
 	if err != nil {
@@ -107,6 +107,23 @@ func (p Program) Files(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("find the files of %s: %w", p.Title, err)
 	}
 	return downloaded.Dir, nil
+}
+
+// InstallGitea puts Gitea into a folder, with the files that it reads, as "make gitea" does, and returns its path.
+func InstallGitea(ctx context.Context, dir string, progress io.Writer) (string, error) {
+	binary, err := Gitea.Binary(ctx, progress)
+	if err != nil {
+		return "", err
+	}
+	files, err := Gitea.Files(ctx)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "gitea")
+	if err := errors.Join(os.Symlink(binary, path), os.Symlink(files, filepath.Join(dir, "gitea-static"))); err != nil {
+		return "", fmt.Errorf("install Gitea: %w", err)
+	}
+	return path, nil
 }
 
 func (p Program) checkout() (string, error) {

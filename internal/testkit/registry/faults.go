@@ -21,7 +21,7 @@ func Status(status int, header ...string) Fault {
 	}
 }
 
-// Times lets a fault happen a number of times.
+// Times limits how often a fault happens.
 func Times(count int, fault Fault) Fault {
 	var happened atomic.Int64
 	return func(w http.ResponseWriter, r *http.Request, registry http.Handler) bool {
@@ -29,7 +29,7 @@ func Times(count int, fault Fault) Fault {
 	}
 }
 
-// On lets a fault happen to requests whose method and path contain a text.
+// On restricts a fault to requests whose method and path contain a text.
 func On(text string, fault Fault) Fault {
 	return func(w http.ResponseWriter, r *http.Request, registry http.Handler) bool {
 		return strings.Contains(r.Method+" "+r.URL.Path, text) && fault(w, r, registry)
@@ -46,7 +46,7 @@ func Half(w http.ResponseWriter, r *http.Request, registry http.Handler) bool {
 	panic(http.ErrAbortHandler)
 }
 
-// Wrong sends an answer whose last byte is another one.
+// Wrong sends an answer whose last byte is changed.
 func Wrong(w http.ResponseWriter, r *http.Request, registry http.Handler) bool {
 	answer := httptest.NewRecorder()
 	registry.ServeHTTP(answer, r)
@@ -59,7 +59,7 @@ func Wrong(w http.ResponseWriter, r *http.Request, registry http.Handler) bool {
 	return true
 }
 
-// Hold keeps requests waiting until the gate is closed, or until they are given up.
+// Hold keeps requests waiting until the gate is closed, or until they are cancelled.
 func Hold(gate <-chan struct{}) Fault {
 	return func(_ http.ResponseWriter, r *http.Request, _ http.Handler) bool {
 		select {

@@ -17,25 +17,25 @@ import (
 	"testing"
 
 	"github.com/distribution/distribution/v3/configuration"
-	_ "github.com/distribution/distribution/v3/registry/auth/htpasswd" // the way it asks for passwords
+	_ "github.com/distribution/distribution/v3/registry/auth/htpasswd" // authentication by password
 	"github.com/distribution/distribution/v3/registry/handlers"
-	_ "github.com/distribution/distribution/v3/registry/storage/driver/inmemory" // where it keeps content
+	_ "github.com/distribution/distribution/v3/registry/storage/driver/inmemory" // storage in memory
 	"github.com/sirupsen/logrus"
 	"golang.org/x/crypto/bcrypt"
 )
 
-// Options say what a registry is like. The zero value speaks plain HTTP and lets everybody in.
+// Options configure a registry. The zero value uses plain HTTP and accepts everybody.
 type Options struct {
-	// TLS makes it speak TLS, by a certificate of an authority that nobody knows.
+	// TLS enables TLS, with a certificate of an unknown authority.
 	TLS bool
-	// Username and Password let in nobody else, if they are set.
+	// Username and Password, if set, are required.
 	Username string
 	Password string
 }
 
 // Registry is a real registry on loopback.
 type Registry struct {
-	// URL begins with http:// or https://.
+	// URL starts with http:// or https://.
 	URL string
 	// Host is the address with the port.
 	Host string
@@ -50,10 +50,10 @@ type Registry struct {
 	sent     int64
 }
 
-// Fault answers a request instead of the registry, or with its help. It returns false if the registry is to answer.
+// Fault answers a request instead of the registry, or with its help. It returns false if the registry must answer.
 type Fault func(w http.ResponseWriter, r *http.Request, registry http.Handler) bool
 
-// quiet keeps the registry from logging every request, for which it has no setting when it is not a process.
+// quiet stops the registry from logging every request; as a library, it has no setting for that.
 var quiet = sync.OnceFunc(func() { logrus.SetOutput(io.Discard) })
 
 // Start starts a registry, which ends with the test.
@@ -68,13 +68,13 @@ func Start(t testing.TB, options Options) *Registry {
 	return r
 }
 
-// StartShared starts a registry of the zero options, which ends with the process.
+// StartShared starts a registry with zero options, which ends with the process.
 func StartShared() *Registry {
 	r, _ := serve(false, "")
 	return r
 }
 
-// serve starts a registry. Users is a file with those that it lets in, empty for everybody.
+// serve starts a registry. Users is a file with the permitted users, empty for everybody.
 func serve(tls bool, users string) (r *Registry, stop func()) {
 	quiet()
 	config := &configuration.Configuration{
@@ -121,7 +121,7 @@ func htpasswd(t testing.TB, options Options) string {
 	return name
 }
 
-// Break has requests answered by a fault; nil mends it.
+// Break makes a fault answer requests; nil ends that.
 func (r *Registry) Break(fault Fault) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -135,7 +135,7 @@ func (r *Registry) Requests() []string {
 	return append([]string(nil), r.requests...)
 }
 
-// Count returns how many requests there were whose method and path contain a text.
+// Count returns the number of requests whose method and path contain a text.
 func (r *Registry) Count(text string) int {
 	count := 0
 	for _, request := range r.Requests() {
@@ -146,14 +146,14 @@ func (r *Registry) Count(text string) int {
 	return count
 }
 
-// Sent returns how many bytes the bodies of all answers have had so far.
+// Sent returns the number of bytes in the bodies of all answers so far.
 func (r *Registry) Sent() int64 {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	return r.sent
 }
 
-// meter counts what is sent.
+// meter counts the bytes sent.
 type meter struct {
 	http.ResponseWriter
 	registry *Registry

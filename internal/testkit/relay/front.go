@@ -17,13 +17,13 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Front is an API server under another address. It takes any credential: who somebody is, says the transport that requests go on by.
-// Requests that this fails get no answer.
+// Front is an API server under another address. It accepts any credential: the transport that forwards the requests determines the user.
+// Requests for which that fails get no answer.
 type Front struct {
 	server *httptest.Server
 }
 
-// NewFront starts a front of the API server at a URL. It stays until it is closed.
+// NewFront starts a front of the API server at a URL. It runs until it is closed.
 func NewFront(behind string, transport http.RoundTripper) (*Front, error) {
 	address, err := url.Parse(behind)
 	if err != nil {
@@ -43,10 +43,10 @@ func NewFront(behind string, transport http.RoundTripper) (*Front, error) {
 	return f, nil
 }
 
-// Close ends the front when all requests have been answered.
+// Close closes the front when all requests have been answered.
 func (f *Front) Close() { f.server.Close() }
 
-// Kubeconfig leads to the front.
+// Kubeconfig returns a kubeconfig for the front.
 func (f *Front) Kubeconfig() (string, error) {
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: f.server.Certificate().Raw})
 	content, err := clientcmd.Write(clientcmdapi.Config{

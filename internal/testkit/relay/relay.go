@@ -12,13 +12,11 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"espalier.dev/internal/testkit"
 )
 
-// patience is for broken tests only.
-const patience = time.Minute
-
-// Relay is a port of this machine that leads to a server, and counts who comes this way. Its methods may be called from several
-// goroutines.
+// Relay is a port of this machine that forwards to a server, and counts connections. Its methods may be called from several goroutines.
 type Relay struct {
 	server string
 
@@ -49,14 +47,14 @@ func parse(t testing.TB, text string) *url.URL {
 	return address
 }
 
-// Address is the host and port of the relay. It stays the same when the relay is closed and opened again.
+// Address returns the host and port of the relay. It stays the same when the relay is closed and opened again.
 func (r *Relay) Address() string {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	return r.address
 }
 
-// Through is a URL of the server, changed such that it leads through the relay.
+// Through returns a URL of the server, changed such that it leads through the relay.
 func (r *Relay) Through(t testing.TB, text string) string {
 	t.Helper()
 	address := parse(t, text)
@@ -64,7 +62,7 @@ func (r *Relay) Through(t testing.TB, text string) string {
 	return address.String()
 }
 
-// Open lets connections through, as in the beginning.
+// Open lets connections through, as at the start.
 func (r *Relay) Open(t testing.TB) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", r.Address())
@@ -83,7 +81,7 @@ func (r *Relay) Open(t testing.TB) {
 	}()
 }
 
-// Close ends all connections; whoever comes is refused.
+// Close ends all connections and refuses new ones.
 func (r *Relay) Close() {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -94,14 +92,14 @@ func (r *Relay) Close() {
 	r.cutLocked()
 }
 
-// Cut ends all connections; new ones are welcome.
+// Cut ends all connections; new ones are accepted.
 func (r *Relay) Cut() {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.cutLocked()
 }
 
-// Silence ends all connections, and lets nobody who comes hear anything from now on.
+// Silence ends all connections, and lets nothing through to new ones from now on.
 func (r *Relay) Silence() {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -115,7 +113,7 @@ func (r *Relay) cutLocked() {
 	}
 }
 
-// carry passes on what a connection carries until one side ends it.
+// carry forwards data of a connection until one side ends it.
 func (r *Relay) carry(from net.Listener, in net.Conn) {
 	defer in.Close()
 	welcome, mute := r.enter(from, in)
@@ -157,20 +155,20 @@ func (r *Relay) note(change func()) {
 	r.changed = make(chan struct{})
 }
 
-// Accepted is how many connections were ever made through the relay.
+// Accepted returns how many connections were ever made through the relay.
 func (r *Relay) Accepted() int {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	return r.accepted
 }
 
-// AwaitConnections waits until so many connections are open.
+// AwaitConnections waits until the given number of connections is open.
 func (r *Relay) AwaitConnections(t testing.TB, want int) {
 	t.Helper()
 	r.await(t, "open", want, func() int { return len(r.connections) })
 }
 
-// AwaitAccepted waits until so many connections were ever made.
+// AwaitAccepted waits until the given number of connections were ever made.
 func (r *Relay) AwaitAccepted(t testing.TB, want int) {
 	t.Helper()
 	r.await(t, "made", want, func() int { return r.accepted })
@@ -178,7 +176,7 @@ func (r *Relay) AwaitAccepted(t testing.TB, want int) {
 
 func (r *Relay) await(t testing.TB, what string, want int, count func() int) {
 	t.Helper()
-	limit := time.NewTimer(patience)
+	limit := time.NewTimer(testkit.Patience)
 	defer limit.Stop()
 	for {
 		r.mutex.Lock()

@@ -15,7 +15,7 @@ import (
 	"espalier.dev/internal/testkit/relay"
 )
 
-// echo is a server that says each line again.
+// echo is a server that repeats each line.
 func echo(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -58,7 +58,7 @@ func say(t *testing.T, connection net.Conn, line string) {
 	}
 }
 
-// ended reads until the other side ends the connection, and returns how much was heard.
+// ended reads until the other side ends the connection, and returns how many bytes arrived.
 func ended(connection net.Conn) int {
 	heard, _ := io.ReadAll(connection)
 	return len(heard)

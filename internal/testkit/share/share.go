@@ -15,17 +15,17 @@ import (
 // Variable names the environment variable that makes tests try one case in as many as it says.
 const Variable = "ESPALIER_TEST_SHARE"
 
-// Cases tells which cases of a test to try: the first one, and one of each following group, drawn at random, because cases at equal
+// Cases selects which cases of a test to try: the first one, and one of each following group, drawn at random, because cases at equal
 // distances have facts in common. A Cases is not safe for concurrent use.
 type Cases struct {
 	of, seen, drawn int
 	chance          *rand.Rand
 }
 
-// All tries all cases.
+// All selects all cases.
 func All() *Cases { return &Cases{of: 1} }
 
-// Of begins to count the cases of a test. It panics if the variable is not a number of at least 1, so that no typo passes for success.
+// Of starts to count the cases of a test. It panics if the variable is not a number of at least 1, so that a typo does not pass.
 func Of() *Cases {
 	value := os.Getenv(Variable)
 	if value == "" {
@@ -51,5 +51,5 @@ func (c *Cases) Try() bool {
 	return place == c.drawn
 }
 
-// Whole estimates how many cases there are if so many of them were tried.
+// Whole estimates how many cases there are, given the number of tried ones.
 func (c *Cases) Whole(tried int) int { return tried * c.of }

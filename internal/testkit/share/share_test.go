@@ -33,7 +33,7 @@ func TestAShareOfTheCasesIsTried(t *testing.T) {
 	}
 }
 
-// Of cases that differ in four switches, each value of each switch is tried.
+// In cases that differ in four switches, each value of each switch is tried.
 func TestCasesAtEqualDistancesAreNotPreferred(t *testing.T) {
 	t.Setenv(share.Variable, "4")
 	cases, on := share.Of(), [4]int{}

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command together runs another command, such as go test, beside one API server for all those packages whose tests say that they can do
-// with it (testkit.MainWithOthers). Otherwise each package starts its own, which takes three seconds of a processor.
+// with it (testkit.MainWithOthers). Otherwise each package starts its own, which takes three seconds of CPU time.
 //
 //	go run ./internal/testkit/together go test ./...
 package main
@@ -58,8 +58,8 @@ func run(ctx context.Context, command []string) error {
 	return errors.Join(err, stop(), os.RemoveAll(dir))
 }
 
-// folder is the same for each run in a checkout, as long as one follows the other: what go test remembers of a test depends on the
-// variables that the test reads. The lock ends with the process, so what a killed one has left is removed.
+// folder returns the same folder for each run in a checkout, as long as one follows the other: the test cache depends on the environment
+// variables that a test reads. The lock ends with the process, so leftovers of a killed one are removed.
 func folder() (dir string, unlock func(), err error) {
 	here, err := os.Getwd()
 	if err != nil {
@@ -73,7 +73,7 @@ func folder() (dir string, unlock func(), err error) {
 	}
 	unlock = func() { _ = lock.Close() }
 	if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
-		dir, err = os.MkdirTemp("", "espalier-together-") // Somebody else runs at the same time.
+		dir, err = os.MkdirTemp("", "espalier-together-") // Another run is active.
 		return dir, unlock, err
 	}
 	if err := os.RemoveAll(dir); err != nil {

@@ -14,7 +14,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// The command finds the kubeconfig, its exit code is told, and nothing stays.
+// The command finds the kubeconfig, its exit code is passed on, and nothing is left behind.
 func TestACommandRunsBesideAServer(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	seen := filepath.Join(t.TempDir(), "seen")
@@ -33,7 +33,7 @@ func TestACommandRunsBesideAServer(t *testing.T) {
 	}
 }
 
-// One run after the other has the same folder, also if the first was killed; two at a time have their own.
+// Consecutive runs have the same folder, even if the first was killed; concurrent ones have their own.
 func TestTheFolder(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	first, unlock, err := folder()

@@ -15,13 +15,12 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"espalier.dev/internal/testkit"
 )
 
-// patience is for broken tests only.
-const patience = time.Minute
-
-// Traffic is what goes through transports that it was put around. It takes down the requests, counts the watches that are open, and may
-// answer in place of the server. Its methods may be called from several goroutines.
+// Traffic observes the transports that it wraps. It records the requests, counts the open watches, and may answer in place of the server.
+// Its methods may be called from several goroutines.
 type Traffic struct {
 	mutex    sync.Mutex
 	requests []string
@@ -30,16 +29,16 @@ type Traffic struct {
 	answer   func(*http.Request) *http.Response
 }
 
-// New has seen nothing yet.
+// New returns a Traffic that has seen nothing yet.
 func New() *Traffic { return &Traffic{changed: make(chan struct{})} }
 
-// RoundTripper is a transport that is a function.
+// RoundTripper is a function as a transport.
 type RoundTripper func(*http.Request) (*http.Response, error)
 
 // RoundTrip calls the function.
 func (r RoundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }
 
-// Wrap is a transport whose requests are seen. It has the form that configurations of clients ask for.
+// Wrap returns a transport whose requests are observed. It has the signature that client configurations require.
 func (tr *Traffic) Wrap(base http.RoundTripper) http.RoundTripper {
 	return RoundTripper(func(request *http.Request) (*http.Response, error) {
 		if response := tr.note(request); response != nil {
@@ -54,7 +53,7 @@ func (tr *Traffic) Wrap(base http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// note takes a request down and returns the answer to it, if it is not the server who answers.
+// note records a request and returns the answer to it, unless the server must answer.
 func (tr *Traffic) note(request *http.Request) *http.Response {
 	tr.mutex.Lock()
 	tr.requests = append(tr.requests, request.Method+" "+request.URL.RequestURI())
@@ -79,7 +78,7 @@ func (tr *Traffic) announceLocked() {
 	tr.changed = make(chan struct{})
 }
 
-// isStream tells requests whose answer has no end.
+// isStream reports whether the answer to a request has no end.
 func isStream(request *http.Request) bool {
 	query := request.URL.Query()
 	isSet := func(key string) bool { return query.Get(key) == "true" || query.Get(key) == "1" }
@@ -91,27 +90,27 @@ type stream struct {
 	closed func()
 }
 
-// Close ends the stream and is seen.
+// Close ends the stream and records that.
 func (s *stream) Close() error {
 	s.closed()
 	return s.ReadCloser.Close()
 }
 
-// AnswerWith lets a function answer from now on. Where it returns nil the server answers; so it does if there is no function.
+// AnswerWith makes a function answer from now on. Where it returns nil, and without a function, the server answers.
 func (tr *Traffic) AnswerWith(answer func(*http.Request) *http.Response) {
 	tr.mutex.Lock()
 	defer tr.mutex.Unlock()
 	tr.answer = answer
 }
 
-// Requests are all that were seen, each as its method and its path with the query.
+// Requests returns all observed requests, each as its method and its path with the query.
 func (tr *Traffic) Requests() []string {
 	tr.mutex.Lock()
 	defer tr.mutex.Unlock()
 	return slices.Clone(tr.requests)
 }
 
-// Number is how many requests contain a text.
+// Number returns how many requests contain a text.
 func (tr *Traffic) Number(text string) int {
 	number := 0
 	for _, request := range tr.Requests() {
@@ -122,17 +121,17 @@ func (tr *Traffic) Number(text string) int {
 	return number
 }
 
-// Streams is how many watches are open.
+// Streams returns how many watches are open.
 func (tr *Traffic) Streams() int {
 	tr.mutex.Lock()
 	defer tr.mutex.Unlock()
 	return tr.streams
 }
 
-// Await waits until the traffic is as the test wants it. It asks again with each request and each watch that begins or ends.
+// Await waits until the condition holds. It checks again at each request and whenever a watch starts or ends.
 func (tr *Traffic) Await(t testing.TB, what string, holds func(*Traffic) bool) {
 	t.Helper()
-	limit := time.NewTimer(patience)
+	limit := time.NewTimer(testkit.Patience)
 	defer limit.Stop()
 	for {
 		tr.mutex.Lock()
@@ -149,13 +148,13 @@ func (tr *Traffic) Await(t testing.TB, what string, holds func(*Traffic) bool) {
 	}
 }
 
-// AwaitStreams waits until so many watches are open.
+// AwaitStreams waits until the given number of watches is open.
 func (tr *Traffic) AwaitStreams(t testing.TB, want int) {
 	t.Helper()
 	tr.Await(t, fmt.Sprintf("%d watches", want), func(tr *Traffic) bool { return tr.Streams() == want })
 }
 
-// Refusal is what an API server says when it refuses a request.
+// Refusal returns the answer of an API server that rejects a request.
 func Refusal(request *http.Request, code int, reason metav1.StatusReason) *http.Response {
 	body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":%q,"code":%d}`, reason, code)
 	return &http.Response{

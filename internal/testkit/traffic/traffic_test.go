@@ -35,7 +35,7 @@ func TestTrafficIsSeenAndAnswered(t *testing.T) {
 	if n := seen.Streams(); n != 1 {
 		t.Errorf("%d watches are open, want 1", n)
 	}
-	for range 2 { // Whoever closes twice is counted once.
+	for range 2 { // Closing twice counts once.
 		_ = watched.Body.Close()
 	}
 	seen.AwaitStreams(t, 0)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster makes the clients of the web UI: for its own account, and for the people who use it.
+// Package cluster creates the clients of the web UI: for its own service account, and for its users.
 package cluster
 
 import (
@@ -23,14 +23,14 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// Maker makes clients that share what they know of kinds, and connections where they are the same person's.
+// Maker creates clients that share their knowledge of kinds, and connections if they belong to the same person.
 type Maker struct {
 	config *rest.Config
 	scheme *runtime.Scheme
 	mapper meta.RESTMapper
 }
 
-// NewMaker prepares clients for the cluster of a configuration.
+// NewMaker returns a Maker for the cluster of a configuration.
 func NewMaker(config *rest.Config) (*Maker, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -41,13 +41,13 @@ func NewMaker(config *rest.Config) (*Maker, error) {
 		}
 	}
 	own := rest.CopyConfig(config)
-	own.QPS = -1                           // The API server has its own way to slow down clients.
-	own.WarningHandler = rest.NoWarnings{} // The pages have no place for them.
+	own.QPS = -1                           // The API server throttles clients itself.
+	own.WarningHandler = rest.NoWarnings{} // The pages cannot show warnings.
 	own.WarningHandlerWithContext = nil    // As above.
 	return &Maker{config: own, scheme: scheme, mapper: mapper()}, nil
 }
 
-// mapper knows the resources of the kinds without asking a server, which may be away when the web UI starts.
+// mapper maps kinds to resources without asking a server, which may be unreachable when the web UI starts.
 func mapper() meta.RESTMapper {
 	ours := lsv1alpha1.SchemeGroupVersion
 	m := meta.NewDefaultRESTMapper(nil)
@@ -69,23 +69,23 @@ func mapper() meta.RESTMapper {
 	return m
 }
 
-// Person is how somebody speaks to the cluster. Config is for further clients of the same person.
+// Person is a user's connection to the cluster. Config is for further clients of the same person.
 type Person struct {
 	Client client.WithWatch
 	Config *rest.Config
 }
 
-// Own is the account of the configuration.
+// Own returns the service account of the configuration.
 func (m *Maker) Own() (Person, error) { return m.connect(rest.CopyConfig(m.config)) }
 
-// WithToken is whoever has the token.
+// WithToken returns the owner of the token.
 func (m *Maker) WithToken(token string) (Person, error) {
 	config := rest.AnonymousClientConfig(m.config)
 	config.BearerToken = token
 	return m.connect(config)
 }
 
-// As is somebody whom the account of the configuration may impersonate.
+// As returns a user whom the service account of the configuration may impersonate.
 func (m *Maker) As(user string, groups []string) (Person, error) {
 	config := rest.CopyConfig(m.config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: groups}

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hub brings changes to the streams of the web UI. A document is made once for all its readers, at most ten times in a second,
-// however many changes there are, and only while somebody reads it. Streams take what they have missed when they are ready for it: a slow
-// one keeps nobody waiting and gets a whole document where the changes are gone.
+// Package hub delivers changes to the streams of the web UI. A document is made once for all its readers, at most ten times per second,
+// however many changes there are, and only while it has readers. Streams take what they have missed when they are ready for it: a slow one
+// delays no other, and gets a whole document if the changes are no longer kept.
 //
-// A document is remembered for a while after its last reader has gone. Whoever comes back within that time, and says which document he has,
-// gets only what has changed since.
+// A document is kept for a while after its last reader has left. A reader who returns within that time, and says which document they have,
+// gets only the changes since.
 package hub
 
 import (
@@ -20,19 +20,19 @@ import (
 	"time"
 )
 
-// Interval is the time between two looks at what has changed.
+// Interval is the minimum time between two rounds.
 const Interval = 100 * time.Millisecond
 
-// renewal is how often documents are made anew without a change, because time goes by.
+// renewal is how often documents are rendered without a change, because their contents depend on the time.
 const renewal = 30 * time.Second
 
-// rest bounds the work: a look that took long is followed by a pause of this many times its length.
+// rest bounds the load: a round is followed by a pause of this many times its duration.
 const rest = 3
 
-// kept is how many changes of a document are kept for streams that are behind.
+// kept is the number of changes per document that are kept for streams that lag behind.
 const kept = 32
 
-// The limits of what is remembered for those who come back.
+// The limits of what is kept for readers who come back.
 const (
 	linger  = 2 * time.Minute
 	maxIdle = 256
@@ -43,31 +43,31 @@ type Topic struct {
 	View, Namespace, Name string
 	// Class is the key of the readers' rights.
 	Class string
-	// Reader is the key of the only reader, if the document shows what nobody else may see.
+	// Reader is the key of the only reader, if the document shows what no other reader may see.
 	Reader string
 }
 
 // Document is the state of a topic.
 type Document struct {
-	// Whole writes all of it. It is called at most once.
+	// Whole returns all of it as JSON. It is called at most once.
 	Whole func() []byte
-	// Change is what is different from the document before; nil if only the whole says that.
+	// Change is the difference from the previous document; nil if only the whole document expresses it.
 	Change []byte
-	// State is what the maker wants to see again when it makes the next one.
+	// State is passed to the source when it makes the next one.
 	State any
 }
 
 // Source makes documents.
 type Source interface {
-	// Make returns the document of a topic; false if it is the same as the one before, whose state is given, nil at first.
+	// Make returns the document of a topic; false if it equals the previous one, whose state is given, nil at first.
 	Make(topic Topic, before any) (Document, bool)
-	// Problem says why documents may be out of date, and since when, as JSON with a key that is different for each; an empty key is none.
-	// Ready is false as long as there is nothing to make documents from.
+	// Problem returns why documents may be outdated, and since when, as JSON with a distinct key; an empty key means none. Ready is false as
+	// long as there is nothing to make documents from.
 	Problem() (key string, data []byte)
 	Ready() bool
 }
 
-// Hub knows all streams. It works while Run runs.
+// Hub manages all streams. It works while Run runs.
 type Hub struct {
 	source Source
 	boot   string
@@ -75,16 +75,16 @@ type Hub struct {
 
 	mutex   sync.Mutex
 	dirty   map[string]bool // by namespace; the empty one is everything
-	readers map[string]bool // those for whom alone something has changed
+	readers map[string]bool // readers whose own documents have changed
 	topics  map[Topic]*state
 	number  uint64
 	problem string
 	trouble []byte
 	ready   bool
-	stirred bool // the problem or the readiness has changed since the last look, which matters to all
+	stirred bool // the problem or the readiness has changed since the last round, which affects all
 }
 
-// state is a topic that somebody reads.
+// state is a topic with its readers.
 type state struct {
 	topic   Topic
 	mutex   sync.Mutex // held while the document is made
@@ -94,10 +94,10 @@ type state struct {
 	changes []change
 	last    uint64
 	streams map[*Stream]bool
-	idle    time.Time // since when nobody reads it
+	idle    time.Time // when the last reader left
 }
 
-// change leads from the document after which it came to the one of its number.
+// change is the difference between the documents with the numbers after and number.
 type change struct {
 	after, number uint64
 	data          []byte
@@ -111,7 +111,7 @@ func New(source Source) *Hub {
 	}
 }
 
-// Changed tells that something in a namespace has changed, or anything if it has no name. It does not block.
+// Changed reports that something in a namespace has changed, or anything if namespace is empty. It does not block.
 func (h *Hub) Changed(namespace string) {
 	h.mutex.Lock()
 	h.dirty[namespace] = true
@@ -119,7 +119,7 @@ func (h *Hub) Changed(namespace string) {
 	h.lookSoon()
 }
 
-// ChangedFor tells that something has changed in the documents that one reader alone sees. It does not block.
+// ChangedFor reports that documents of a single reader have changed. It does not block.
 func (h *Hub) ChangedFor(reader string) {
 	h.mutex.Lock()
 	h.readers[reader] = true
@@ -156,7 +156,7 @@ func (h *Hub) Run(ctx context.Context) {
 	}
 }
 
-// look makes the documents anew that what has changed may occur in.
+// look updates the documents that may have changed.
 func (h *Hub) look() {
 	affected, ready, stirred := h.affected()
 	for _, s := range affected {
@@ -166,7 +166,7 @@ func (h *Hub) look() {
 	}
 }
 
-// consult asks the source whether it is ready and what troubles it. The caller holds the lock.
+// consult asks the source for its readiness and its problem. The caller holds the lock.
 func (h *Hub) consult() {
 	wasReady, before := h.ready, h.problem
 	h.problem, h.trouble = h.source.Problem()
@@ -174,7 +174,7 @@ func (h *Hub) consult() {
 	h.stirred = h.stirred || wasReady != h.ready || before != h.problem
 }
 
-// affected are the topics to make anew. Stirred says that all streams have to look, because of a problem that came or went.
+// affected returns the topics to update. If stirred, all streams must be woken, because a problem has appeared or disappeared.
 func (h *Hub) affected() (affected []*state, ready, stirred bool) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -192,7 +192,7 @@ func (h *Hub) affected() (affected []*state, ready, stirred bool) {
 	return affected, h.ready, stirred
 }
 
-// forget drops what nobody has come back to. The caller holds the lock.
+// forget drops documents whose readers have not come back. The caller holds the lock.
 func (h *Hub) forget() {
 	for topic, s := range h.topics {
 		if len(s.streams) == 0 && time.Since(s.idle) > linger {
@@ -201,7 +201,7 @@ func (h *Hub) forget() {
 	}
 }
 
-// forgetOne drops the document that nobody has read for longest, if there are too many of these. The caller holds the lock.
+// forgetOne drops the document without readers for longest, if there are too many of these. The caller holds the lock.
 func (h *Hub) forgetOne() {
 	var oldest *state
 	idle := 0
@@ -218,7 +218,7 @@ func (h *Hub) forgetOne() {
 	}
 }
 
-// make brings a document up to date and reports whether it is another one.
+// make updates a document and reports whether it has changed.
 func (h *Hub) make(s *state) bool {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -250,7 +250,7 @@ func (h *Hub) wake(s *state) {
 	}
 }
 
-// Stream is somebody who reads a topic. It is used by one goroutine.
+// Stream reads a topic. It must be used by one goroutine only.
 type Stream struct {
 	hub   *Hub
 	state *state
@@ -260,8 +260,8 @@ type Stream struct {
 	problem string
 }
 
-// Open begins to read a topic. Seen is the ID of the last message that the reader has got, and empty if he has none: if what came after
-// it is still known, he gets that and nothing else. The caller has to close the stream.
+// Open starts to read a topic. Seen is the ID of the last message that the reader has received; empty if none: if what came after it is
+// still kept, the reader gets only that. The caller must close the stream.
 func (h *Hub) Open(topic Topic, seen string) *Stream {
 	h.mutex.Lock()
 	s, exists := h.topics[topic]
@@ -276,7 +276,7 @@ func (h *Hub) Open(topic Topic, seen string) *Stream {
 	ready, stirred := h.ready, h.stirred
 	h.mutex.Unlock()
 	if stirred {
-		h.lookSoon() // Others have to hear of it, too.
+		h.lookSoon() // Other streams must learn of it, too.
 	}
 	if ready && !current {
 		h.make(s)
@@ -285,7 +285,7 @@ func (h *Hub) Open(topic Topic, seen string) *Stream {
 	return stream
 }
 
-// numberOf is the document of an ID; 0 if it is not one of this process.
+// numberOf returns the document number of an ID; 0 if the ID is not from this process.
 func (h *Hub) numberOf(id string) uint64 {
 	boot, text, _ := strings.Cut(id, "-")
 	number, err := strconv.ParseUint(text, 10, 64)
@@ -295,7 +295,7 @@ func (h *Hub) numberOf(id string) uint64 {
 	return number
 }
 
-// Close ends the reading.
+// Close stops reading.
 func (s *Stream) Close() {
 	s.hub.mutex.Lock()
 	defer s.hub.mutex.Unlock()
@@ -313,17 +313,17 @@ func (s *Stream) wake() {
 	}
 }
 
-// Woken receives when there may be something to take.
+// Woken receives when Take may return something.
 func (s *Stream) Woken() <-chan struct{} { return s.woken }
 
-// Message is what a stream sends: the name of an event, a number that grows, and JSON.
+// Message is what a stream sends: the name of an event, an increasing number, and JSON.
 type Message struct {
 	Event, ID string
 	Data      []byte
 }
 
-// Take returns what the stream has not seen: changes if it has seen all before them, otherwise the whole document; or why documents may
-// be out of date.
+// Take returns what the stream has not seen: changes if it has seen all before them, otherwise the whole document; or why documents may be
+// outdated.
 func (s *Stream) Take() []Message {
 	h := s.hub
 	h.mutex.Lock()
@@ -338,7 +338,7 @@ func (s *Stream) Take() []Message {
 		return []Message{h.message("problem", number, trouble)}
 	}
 	if s.problem != "" {
-		s.problem, s.seen = "", 0 // What was missed meanwhile is not known.
+		s.problem, s.seen = "", 0 // What was missed meanwhile is unknown.
 	}
 	if !s.state.made || s.seen == s.state.last {
 		h.mutex.Unlock()
@@ -358,7 +358,7 @@ func (s *Stream) Take() []Message {
 	return messages
 }
 
-// since returns the changes after a document; false if they are gone.
+// since returns the changes after a document; false if they are no longer kept.
 func (s *state) since(seen uint64) ([]change, bool) {
 	for i, c := range s.changes {
 		if c.after == seen && seen != 0 {
@@ -372,7 +372,7 @@ func (h *Hub) message(event string, number uint64, data []byte) Message {
 	return Message{Event: event, ID: fmt.Sprintf("%s-%d", h.boot, number), Data: data}
 }
 
-// Encode writes a value that is known to fit into JSON.
+// Encode encodes a value that is known to be valid as JSON.
 func Encode(value any) []byte {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"espalier.dev/internal/web/hub"
 )
 
-// counter is a source whose documents are numbers, and whose changes say from which to which.
+// counter is a source whose documents are numbers, and whose changes name the old and the new one.
 type counter struct {
 	mutex   sync.Mutex
 	value   int
 	made    int
 	problem string
 	ready   bool
-	asked   chan struct{} // has room for one, and something in it when the hub has asked for problems; nil if nobody wants to know
+	asked   chan struct{} // has capacity one, and receives when the hub asks for problems; nil if unused
 }
 
 func (c *counter) Make(_ hub.Topic, before any) (hub.Document, bool) {
@@ -58,8 +58,8 @@ func (c *counter) set(change func()) {
 	change()
 }
 
-// settle returns when the hub has made all that it was told of before. It asks for problems at the beginning of each look, and one look
-// comes after the other: the second one here begins when the first, which found all that, has ended.
+// settle returns when the hub has processed all earlier changes. The hub asks for problems at the start of each round, and rounds do not
+// overlap: when the second round seen here starts, the first, which found all changes, has ended.
 func (c *counter) settle(h *hub.Hub) {
 	for range 2 {
 		select {
@@ -119,7 +119,7 @@ func TestAStreamGetsTheWholeAndThenChanges(t *testing.T) {
 	}
 }
 
-// A stream that is a little behind gets the changes in order; one that has missed more than are kept gets a whole document.
+// A stream that lags slightly gets the changes in order; one that has missed more than are kept gets a whole document.
 func TestAStreamThatIsBehind(t *testing.T) {
 	source := &counter{value: 1, ready: true}
 	h := stage(t, source)
@@ -146,7 +146,7 @@ func TestAStreamThatIsBehind(t *testing.T) {
 	}
 }
 
-// Readers of one topic share a document, which nobody makes when they are gone.
+// Readers of one topic share a document, which is not made without readers.
 func TestADocumentIsMadeOnceForAllItsReaders(t *testing.T) {
 	source := &counter{value: 1, ready: true}
 	h := stage(t, source)
@@ -165,14 +165,14 @@ func TestADocumentIsMadeOnceForAllItsReaders(t *testing.T) {
 	h.Changed("b")
 	await(t, other, "change", "1>2")
 	source.set(func() {
-		// The first look makes it anew, because the source has become ready.
+		// The first round makes it again, because the source has become ready.
 		if source.made > 4 {
 			t.Errorf("51 readers: made %d times", source.made)
 		}
 	})
 }
 
-// Somebody who comes learns of a problem at once; those who are there hear of it, too, and get a whole document when it is over.
+// New streams learn of a problem at once; open ones are notified, too, and get a whole document when it is over.
 func TestEverybodyHearsOfAProblem(t *testing.T) {
 	source := &counter{value: 1, ready: true}
 	h := stage(t, source)
@@ -190,8 +190,8 @@ func TestEverybodyHearsOfAProblem(t *testing.T) {
 	await(t, late, "snapshot", "1")
 }
 
-// Whoever comes before there is anything to show gets it as soon as there is, also if somebody else is the first to find out.
-func TestWhoeverComesEarlyIsServed(t *testing.T) {
+// A reader who comes before there is anything to show gets it as soon as there is, even if another reader notices first.
+func TestAnEarlyReaderIsServed(t *testing.T) {
 	source := &counter{value: 1}
 	h := stage(t, source)
 	early := h.Open(hub.Topic{View: "early"}, "")
@@ -206,7 +206,7 @@ func TestWhoeverComesEarlyIsServed(t *testing.T) {
 	await(t, early, "snapshot", "1")
 }
 
-// A page that comes back after a restart must not take the numbers of the new server for those of the old one.
+// A page that reconnects after a restart must not confuse the numbers of the new server with those of the old one.
 func TestIDsOfTwoServersDiffer(t *testing.T) {
 	ids := map[string]bool{}
 	for range 2 {

@@ -11,7 +11,7 @@ import (
 	"espalier.dev/internal/web/hub"
 )
 
-// lastID takes what a stream has until it gets some data, and returns the ID of that.
+// lastID takes what a stream has until it gets some data, and returns the ID of that event.
 func lastID(t *testing.T, s *hub.Stream, data string) string {
 	t.Helper()
 	for {
@@ -28,7 +28,7 @@ func lastID(t *testing.T, s *hub.Stream, data string) string {
 	}
 }
 
-// taken is what a stream has at once when it is opened.
+// taken returns what a stream has when it is opened.
 func taken(s *hub.Stream) []string {
 	got := []string{}
 	for _, m := range s.Take() {
@@ -72,7 +72,7 @@ func TestWhoComesBackGetsWhatHeHasMissed(t *testing.T) {
 	}
 }
 
-// What is remembered for those who may come back has a limit.
+// What is kept for readers who may come back is limited.
 func TestTheOldestIsForgotten(t *testing.T) {
 	h := stage(t, &counter{value: 1, ready: true})
 	ids := map[int]string{}

@@ -11,12 +11,12 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// kind is one of those that are mirrored.
+// kind is a mirrored kind.
 type kind struct {
 	Resource
 	object client.Object
 	list   func() client.ObjectList
-	// strip takes out what the pages do not need and must not show. It reports whether the object is wanted at all.
+	// strip removes what the pages do not need and must not show. It reports whether to keep the object at all.
 	strip func(client.Object) bool
 }
 
@@ -26,7 +26,7 @@ type kind struct {
 //	list,watch pipelines,events.events.k8s.io: what the pages show, to those who may list it
 
 var kinds = []kind{
-	{Resource{lsv1alpha1.GroupName, "installations"}, &lsv1alpha1.Installation{}, list[lsv1alpha1.InstallationList], whole},
+	{Resource{lsv1alpha1.GroupName, "installations"}, &lsv1alpha1.Installation{}, list[lsv1alpha1.InstallationList], withoutHistory},
 	{Resource{lsv1alpha1.GroupName, "executions"}, &lsv1alpha1.Execution{}, list[lsv1alpha1.ExecutionList], withoutTemplates},
 	{Resource{lsv1alpha1.GroupName, "deployitems"}, &lsv1alpha1.DeployItem{}, list[lsv1alpha1.DeployItemList], withoutConfiguration},
 	{Resource{lsv1alpha1.GroupName, "dataobjects"}, &lsv1alpha1.DataObject{}, list[lsv1alpha1.DataObjectList], withoutData},
@@ -46,7 +46,15 @@ func whole(client.Object) bool { return true }
 
 var nothing = []byte("{}")
 
-// withoutTemplates drops the configurations of an execution's deploy items, which may hold values of imports.
+// withoutHistory removes the earlier specs of an installation.
+func withoutHistory(object client.Object) bool {
+	if installation, ok := object.(*lsv1alpha1.Installation); ok {
+		installation.Status.History = nil
+	}
+	return true
+}
+
+// withoutTemplates removes the configurations of an execution's deploy items, which may contain values of imports.
 func withoutTemplates(object client.Object) bool {
 	if execution, ok := object.(*lsv1alpha1.Execution); ok {
 		for i := range execution.Spec.DeployItems {

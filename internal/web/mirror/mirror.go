@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mirror keeps what the pages of the web UI show: one watch for each kind, for all readers together. It never holds a value: what
-// imports, exports, targets and deploy items contain is left out when objects arrive.
+// Package mirror keeps what the pages of the web UI show: one watch per kind, shared by all readers. It never holds a value: the contents
+// of imports, exports, targets and deploy items are removed when objects arrive.
 //
-// Kinds that the cluster does not serve, or that the account may not list, are empty; they are tried again until they can be read.
+// Kinds that the cluster does not serve, or that the account may not list, are empty; they are retried until they can be read.
 package mirror
 
 import (
@@ -21,17 +21,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Options say what is mirrored.
+// Options say what to mirror.
 type Options struct {
 	Client client.WithWatch
-	// Namespaces are those to look into; none is all of them, by one watch for each kind.
+	// Namespaces are those to mirror; empty means all of them, with one watch per kind.
 	Namespaces []string
-	// Changed is told the namespace of each change, and an empty one if the whole has changed. It must not block.
+	// Changed is called with the namespace of each change, or an empty one if everything has changed. It must not block.
 	Changed func(namespace string)
 	Log     logr.Logger
 }
 
-// Mirror is what the cluster holds. It is filled while Run runs.
+// Mirror holds the objects of the cluster. Run fills it.
 type Mirror struct {
 	options Options
 	shelves []*shelf
@@ -56,7 +56,7 @@ func New(options Options) *Mirror {
 	return m
 }
 
-// The delays between attempts to read what cannot be read.
+// The delays between attempts to read.
 const (
 	firstRetry = 250 * time.Millisecond
 	lastRetry  = 10 * time.Second
@@ -77,13 +77,13 @@ func (m *Mirror) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// Problem is why the mirror may be out of date.
+// Problem is why the mirror may be outdated.
 type Problem struct {
 	Message string    `json:"message"`
 	Since   time.Time `json:"since"`
 }
 
-// Problem returns the oldest reason for which something cannot be read; nil if all is well.
+// Problem returns the oldest problem with reading; nil if there is none.
 func (m *Mirror) Problem() *Problem {
 	var oldest *Problem
 	for _, s := range m.shelves {
@@ -99,7 +99,7 @@ func (m *Mirror) Ready() bool {
 	return !slices.ContainsFunc(m.shelves, func(s *shelf) bool { return s.current() == unread })
 }
 
-// Lists reports whether the objects of a resource can be listed by the account of the mirror, as far as is known.
+// Lists reports whether the account of the mirror can list the objects of a resource, as far as is known.
 func (m *Mirror) Lists(group, resource string) bool {
 	known, may := false, true
 	for _, s := range m.shelves {
@@ -110,14 +110,14 @@ func (m *Mirror) Lists(group, resource string) bool {
 	return known && may
 }
 
-// Namespaces returns those in which there is or was anything, sorted.
+// Namespaces returns the namespaces that contain or contained objects, sorted.
 func (m *Mirror) Namespaces() []string {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	return slices.Sorted(maps.Keys(m.namespaces))
 }
 
-// Grown returns a channel that is closed when there is another namespace.
+// Grown returns a channel that is closed when another namespace appears.
 func (m *Mirror) Grown() <-chan struct{} {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -134,10 +134,10 @@ func (m *Mirror) sees(namespace string) {
 	}
 }
 
-// Resource names the objects of a kind, as rights do.
+// Resource identifies the objects of a kind, as in rights.
 type Resource struct{ Group, Resource string }
 
-// Resources are all that is mirrored.
+// Resources returns all mirrored resources.
 func Resources() []Resource {
 	var all []Resource
 	for _, kind := range kinds {
@@ -146,7 +146,7 @@ func Resources() []Resource {
 	return all
 }
 
-// Each calls visit for all objects in a namespace, or in all if there is no name, that see allows. They are shared: nobody may change them.
+// Each calls visit for all objects in a namespace, or in all if it is empty, that see allows. They are shared and must not be changed.
 func (m *Mirror) Each(namespace string, see func(r Resource, namespace string) bool, visit func(client.Object)) {
 	for _, s := range m.shelves {
 		s.each(namespace, see, visit)

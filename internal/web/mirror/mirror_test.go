@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// stage is a mirror that runs.
+// stage is a running mirror.
 type stage struct {
 	*mirror.Mirror
 	t       *testing.T
@@ -112,7 +112,7 @@ func TestAMirrorFollowsTheCluster(t *testing.T) {
 	}
 }
 
-// No value stays in a mirror, whatever holds it.
+// No value stays in a mirror, whatever object holds it.
 func TestAMirrorHoldsNoValues(t *testing.T) {
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)
@@ -125,9 +125,15 @@ func TestAMirrorHoldsNoValues(t *testing.T) {
 		Name: "a", Type: "b", Configuration: item.Spec.Configuration.DeepCopy(),
 	}).Build()
 	testkit.Create(t, server, data, item, execution, testkit.Target(namespace, "target").Kubeconfig(secret).Build())
+	installation := testkit.Installation(namespace, "installation").Build()
+	testkit.Create(t, server, installation)
+	installation.Status.History = []lsv1alpha1.SpecRevision{{Revision: 1, StartTime: metav1.Now(), SpecHash: secret}}
+	if err := server.Client().Status().Update(t.Context(), installation); err != nil {
+		t.Fatal(err)
+	}
 	s := newStage(t, server.Config(), namespace)
 	s.until(s.Ready)
-	if got := s.names(namespace, all); len(got) != 4 {
+	if got := s.names(namespace, all); len(got) != 5 {
 		t.Fatalf("%v", got)
 	}
 	s.Each(namespace, all, func(object client.Object) {
@@ -141,7 +147,7 @@ func TestAMirrorHoldsNoValues(t *testing.T) {
 	})
 }
 
-// join writes everything that is in a value.
+// join formats everything in a value.
 func join(value any) string {
 	switch v := value.(type) {
 	case map[string]any:
@@ -162,7 +168,7 @@ func join(value any) string {
 	return ""
 }
 
-// What the account may not list is empty, is no problem, and is read as soon as the right is there.
+// A kind that the account may not list is empty, is no problem, and is read as soon as the right is granted.
 func TestKindsThatMayNotBeListed(t *testing.T) {
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// state is how the objects of a shelf can be read.
+// state says whether the objects of a shelf can be read.
 type state int
 
 const (
@@ -30,7 +30,7 @@ const (
 	forbidden // the account may not list it
 )
 
-// shelf holds the objects of one kind, in one namespace or in all. It is what its reflector reads from and writes to.
+// shelf holds the objects of one kind, in one namespace or in all. It is both source and store of its reflector.
 type shelf struct {
 	mirror    *Mirror
 	kind      kind
@@ -72,7 +72,7 @@ func (s *shelf) each(namespace string, see func(Resource, string) bool, visit fu
 		}
 		found, err := s.store.ByIndex(cache.NamespaceIndex, namespace)
 		if err != nil {
-			panic(err) // The index is there from the beginning.
+			panic(err) // The index always exists.
 		}
 		for _, object := range found {
 			visit(object.(client.Object))
@@ -87,7 +87,7 @@ func (s *shelf) each(namespace string, see func(Resource, string) bool, visit fu
 	}
 }
 
-// ListWithContext reads all objects, for the reflector.
+// ListWithContext lists all objects, for the reflector.
 func (s *shelf) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	list := s.kind.list()
 	err := s.mirror.options.Client.List(ctx, list, &client.ListOptions{
@@ -97,7 +97,7 @@ func (s *shelf) ListWithContext(ctx context.Context, options metav1.ListOptions)
 	return list, err
 }
 
-// WatchWithContext follows all objects, for the reflector.
+// WatchWithContext watches all objects, for the reflector.
 func (s *shelf) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	watcher, err := s.mirror.options.Client.Watch(ctx, s.kind.list(), &client.ListOptions{Namespace: s.namespace, Raw: &options})
 	s.heard(ctx, err)
@@ -114,13 +114,13 @@ func (s *shelf) Watch(options metav1.ListOptions) (watch.Interface, error) {
 	return s.WatchWithContext(context.Background(), options)
 }
 
-// heard notes how an attempt to read has gone.
+// heard records the result of an attempt to read.
 func (s *shelf) heard(ctx context.Context, err error) {
 	switch {
 	case err == nil:
 		s.become(s.current(), nil)
 	case ctx.Err() != nil, apierrors.IsResourceExpired(err), apierrors.IsGone(err), apierrors.IsInvalid(err):
-		// The end, and answers after which the reflector begins anew by itself.
+		// The context has ended, or the reflector restarts by itself.
 	case apierrors.IsNotFound(err):
 		s.empty(absent)
 	case apierrors.IsForbidden(err):
@@ -133,12 +133,12 @@ func (s *shelf) heard(ctx context.Context, err error) {
 func (s *shelf) words(err error) string {
 	var address *url.Error
 	if errors.As(err, &address) {
-		return fmt.Sprintf("The API server does not answer: %v. The pages show what was known before.", address.Err)
+		return fmt.Sprintf("The API server does not answer: %v. The pages show the last known state.", address.Err)
 	}
-	return fmt.Sprintf("%s cannot be read: %v. The pages show what was known before.", s.kind.Resource.Resource, err)
+	return fmt.Sprintf("%s cannot be read: %v. The pages show the last known state.", s.kind.Resource.Resource, err)
 }
 
-// become changes the state. A problem keeps the time at which it began.
+// become changes the state. A problem keeps its start time.
 func (s *shelf) become(next state, away *Problem) {
 	s.mutex.Lock()
 	changed := s.state != next || (s.away == nil) != (away == nil)
@@ -154,12 +154,12 @@ func (s *shelf) become(next state, away *Problem) {
 
 func (s *shelf) empty(next state) {
 	if len(s.store.ListKeys()) > 0 {
-		_ = s.store.Replace(nil, "") // An index of nothing cannot fail.
+		_ = s.store.Replace(nil, "") // Replacing with nothing cannot fail.
 	}
 	s.become(next, nil)
 }
 
-// take prepares an object for the shelf; false if it is not wanted there.
+// take prepares an object for the shelf; false if it is not kept.
 func (s *shelf) take(added any) (client.Object, bool) {
 	object, ok := added.(client.Object)
 	if !ok || !s.kind.strip(object) {
@@ -184,7 +184,7 @@ func (s *shelf) Add(added any) error {
 	return err
 }
 
-// Update stores a new revision of an object.
+// Update stores a new version of an object.
 func (s *shelf) Update(updated any) error { return s.Add(updated) }
 
 // Delete removes an object.
@@ -198,7 +198,7 @@ func (s *shelf) Delete(deleted any) error {
 	return err
 }
 
-// Replace stores all objects anew, after a gap.
+// Replace replaces all objects, after a gap.
 func (s *shelf) Replace(all []any, version string) error {
 	var wanted []any
 	for _, one := range all {
@@ -212,5 +212,5 @@ func (s *shelf) Replace(all []any, version string) error {
 	return err
 }
 
-// Resync has nothing to do.
+// Resync does nothing.
 func (s *shelf) Resync() error { return nil }

@@ -12,12 +12,12 @@ import (
 
 const (
 	startPage = "/"
-	// maxReturn bounds what goes into a cookie.
+	// maxReturn bounds the address in the cookie.
 	maxReturn = 1024
 )
 
-// OwnPage returns an address of our own pages that means what the given one does, or the first page if that is none: nobody is to be led
-// elsewhere by a link to the login.
+// OwnPage returns the equivalent address of one of our own pages, or the first page if there is none: a link to the login must not redirect
+// elsewhere.
 func OwnPage(address string) string {
 	parsed, err := url.Parse(address)
 	if err != nil || len(address) > maxReturn || !isPath(parsed) || strings.ContainsFunc(address+parsed.Path, isOdd) {
@@ -31,10 +31,10 @@ func OwnPage(address string) string {
 	return (&url.URL{Path: page, RawQuery: parsed.RawQuery, Fragment: parsed.Fragment}).String()
 }
 
-// isPath reports whether an address has no other host, in none of the ways to name one.
+// isPath reports whether an address names no other host in any form.
 func isPath(address *url.URL) bool {
 	return address.Scheme == "" && address.Opaque == "" && address.Host == "" && address.User == nil && strings.HasPrefix(address.Path, "/")
 }
 
-// isOdd is for what browsers leave out of an address, or take for a slash.
+// isOdd reports whether browsers drop a character from an address, or treat it as a slash.
 func isOdd(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }

@@ -21,12 +21,12 @@ import (
 const (
 	// requestLimit bounds one request to the provider.
 	requestLimit = 10 * time.Second
-	// maxAnswer is far more than descriptions, keys and tokens need.
+	// maxAnswer is far more than metadata, keys and tokens need.
 	maxAnswer = 1 << 20
 )
 
-// client speaks to the provider. What that names is only dialled if the rules of all outgoing connections allow it; this machine is, if the
-// provider itself is there. It follows no redirects: where a code goes, the description says.
+// client connects to the provider. It dials addresses that the provider names only if the rules for all outgoing connections allow them;
+// loopback is allowed if the provider itself is there. It follows no redirects: the metadata says where a code is sent.
 type client struct{ http *http.Client }
 
 func newClient(options Options) *client {
@@ -46,7 +46,7 @@ func newClient(options Options) *client {
 // in makes the libraries use the client.
 func (c *client) in(ctx context.Context) context.Context { return gooidc.ClientContext(ctx, c.http) }
 
-// bounded cuts off answers that are too large.
+// bounded truncates responses that are too large.
 type bounded struct{ next http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -16,28 +16,28 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// CallbackPath is where the provider leads browsers back to. It has to be registered there, with every host of the web UI.
+// CallbackPath is where the provider redirects browsers back to. It must be registered there, with every host of the web UI.
 const CallbackPath = "/auth/oidc/callback"
 
-// Tokens are what a login has come to.
+// Tokens are the result of a login.
 type Tokens struct {
 	// ID is the token for the API server.
 	ID      string
 	Expires time.Time
-	// Subject is who it is about, in the words of the provider.
+	// Subject identifies the user at the provider.
 	Subject string
-	// Refresh gets the next one; empty if the provider gives none.
+	// Refresh is exchanged for the next token; empty if the provider gives none.
 	Refresh string
 }
 
-// Refusal is a login that the provider or its answer does not allow. Trying again may help.
+// Refusal is a login that the provider rejected, or whose response is invalid. A retry may help.
 type Refusal struct{ Why string }
 
 func (r *Refusal) Error() string { return r.Why }
 
 func refuse(format string, args ...any) error { return &Refusal{Why: fmt.Sprintf(format, args...)} }
 
-// Begin gives the browser the cookie of a new login, and returns the address of the provider that it goes to.
+// Begin sets the cookie of a new login, and returns the address at the provider to redirect to.
 func (p *Provider) Begin(w http.ResponseWriter, r *http.Request, back string) (string, error) {
 	known, err := p.look()
 	if err != nil {
@@ -48,24 +48,24 @@ func (p *Provider) Begin(w http.ResponseWriter, r *http.Request, back string) (s
 	return config.AuthCodeURL(p.state(t), gooidc.Nonce(p.nonce(t)), oauth2.S256ChallengeOption(p.verifier(t))), nil
 }
 
-// configFor leads back to the host that the browser knows, by https. The server has checked that it is one of its own.
+// configFor redirects back to the host that the browser uses, by HTTPS. The server has checked that the host is one of its hosts.
 func configFor(known *known, r *http.Request) oauth2.Config {
 	config := known.config
 	config.RedirectURL = "https://" + r.Host + CallbackPath
 	return config
 }
 
-// Finish takes what the provider has sent the browser back with, and returns the tokens and the page to go on with. The error is a *Refusal
-// unless the provider is away.
+// Finish handles the redirect back from the provider, and returns the tokens and the page to continue with. The error is a *Refusal unless
+// the provider is unreachable.
 func (p *Provider) Finish(w http.ResponseWriter, r *http.Request) (Tokens, string, error) {
 	query := r.URL.Query()
 	t, found := p.take(w, r, query.Get("state"))
 	if !found {
-		return Tokens{}, "", refuse("this browser has not begun this login, has ended it before, or took longer than %d minutes",
+		return Tokens{}, "", refuse("this browser did not start this login, has already finished it, or took longer than %d minutes",
 			int(patience.Minutes()))
 	}
 	if code := query.Get("error"); code != "" {
-		return Tokens{}, "", refuse("the identity provider has refused the login%s", reason(code))
+		return Tokens{}, "", refuse("the identity provider rejected the login%s", reason(code))
 	}
 	known, err := p.look()
 	if err != nil {
@@ -88,7 +88,7 @@ func (p *Provider) Finish(w http.ResponseWriter, r *http.Request) (Tokens, strin
 	return tokens, t.Return, nil
 }
 
-// Renew gets the next tokens for the same person. The error is a *Refusal if trying again is of no use.
+// Renew returns the next tokens for the same person. The error is a *Refusal if a retry is useless.
 func (p *Provider) Renew(ctx context.Context, before Tokens) (Tokens, error) {
 	known, err := p.look()
 	if err != nil {
@@ -105,7 +105,7 @@ func (p *Provider) Renew(ctx context.Context, before Tokens) (Tokens, error) {
 		return Tokens{}, err
 	}
 	if next.Subject != before.Subject {
-		return Tokens{}, refuse("the next ID token is about somebody else")
+		return Tokens{}, refuse("the next ID token belongs to another user")
 	}
 	return next, nil
 }
@@ -114,17 +114,17 @@ func (p *Provider) Renew(ctx context.Context, before Tokens) (Tokens, error) {
 func (p *Provider) verify(ctx context.Context, known *known, given *oauth2.Token) (Tokens, *gooidc.IDToken, error) {
 	raw, _ := given.Extra("id_token").(string)
 	if raw == "" {
-		return Tokens{}, nil, refuse("the identity provider has given no ID token: the scope openid may not be allowed for this client")
+		return Tokens{}, nil, refuse("the identity provider returned no ID token: the scope openid may not be allowed for this client")
 	}
 	verified, err := known.verifier.Verify(ctx, raw)
 	if err != nil {
-		return Tokens{}, nil, refuse("the ID token is not good: %v", err)
+		return Tokens{}, nil, refuse("the ID token is invalid: %v", err)
 	}
 	var more struct {
 		AuthorizedParty string `json:"azp"`
 	}
 	if err := verified.Claims(&more); err != nil {
-		return Tokens{}, nil, refuse("the ID token is not good: %v", err)
+		return Tokens{}, nil, refuse("the ID token is invalid: %v", err)
 	}
 	if more.AuthorizedParty != "" && more.AuthorizedParty != p.options.ClientID && len(verified.Audience) > 1 {
 		return Tokens{}, nil, refuse("the ID token was issued to another client, %q", more.AuthorizedParty)
@@ -132,22 +132,22 @@ func (p *Provider) verify(ctx context.Context, known *known, given *oauth2.Token
 	return Tokens{ID: raw, Expires: verified.Expiry, Subject: verified.Subject, Refresh: given.RefreshToken}, verified, nil
 }
 
-// tokenError says why there are no tokens, without the answer of the provider, in which anything may stand.
+// tokenError says why there are no tokens, without the response of the provider, which may contain anything.
 func tokenError(err error) error {
 	var refused *oauth2.RetrieveError
 	if !errors.As(err, &refused) {
-		return fmt.Errorf("ask the identity provider for tokens: %w", err)
+		return fmt.Errorf("request tokens from the identity provider: %w", err)
 	}
 	status := refused.Response.StatusCode
 	if status == http.StatusTooManyRequests || status >= http.StatusInternalServerError {
-		return fmt.Errorf("ask the identity provider for tokens: it answers with status %d%s", status, reason(refused.ErrorCode))
+		return fmt.Errorf("request tokens from the identity provider: status %d%s", status, reason(refused.ErrorCode))
 	}
-	return refuse("the identity provider gives no tokens: it answers with status %d%s", status, reason(refused.ErrorCode))
+	return refuse("the identity provider returns no tokens: status %d%s", status, reason(refused.ErrorCode))
 }
 
 var plainReason = regexp.MustCompile(`^[a-z_]{1,64}$`)
 
-// reason is a code of the standard; others, which anybody could have written into an address, are left out.
+// reason returns an error code of the standard; others are dropped, since anybody could put them into an address.
 func reason(code string) string {
 	if !plainReason.MatchString(code) {
 		return ""

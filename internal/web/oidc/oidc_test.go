@@ -34,7 +34,7 @@ func TestOwnPages(t *testing.T) {
 	}
 }
 
-// FuzzOwnPage looks for links that lead a browser away.
+// FuzzOwnPage searches for links that lead a browser away.
 func FuzzOwnPage(f *testing.F) {
 	for _, seed := range []string{"/a", "//b", `/\b`, "/%2f%2fb", "/..//b", "https://b", "/\t/b", "/a?b#c"} {
 		f.Add(seed)
@@ -53,7 +53,7 @@ func FuzzOwnPage(f *testing.F) {
 	})
 }
 
-// diary is told what a provider that is discovered says.
+// diary returns a log of the discovery of a provider.
 func diary() (logr.Logger, chan string) {
 	told := make(chan string, 100)
 	return logr.New(sink{told: told}), told
@@ -71,7 +71,7 @@ func (s sink) Error(err error, _ string, _ ...any)  { s.told <- err.Error() }
 func (s sink) WithValues(...any) logr.LogSink       { return s }
 func (s sink) WithName(string) logr.LogSink         { return s }
 
-// A provider whose description is not what it should be is not used, and the log says why.
+// A provider with invalid metadata is not used, and the log says why.
 func TestDescriptionsThatAreNotUsed(t *testing.T) {
 	says := func(name string, value any) issuer.Lies {
 		return issuer.Lies{Description: func(description map[string]any) { description[name] = value }}
@@ -136,7 +136,7 @@ func run(t *testing.T, p *oidc.Provider) {
 	t.Cleanup(func() { cancel(); <-done })
 }
 
-// What an authority of nobody's vouches for is not trusted, and an address that is never dialled is not, wherever it comes from.
+// Certificates of an unknown authority are not trusted, and forbidden addresses are not dialled, wherever they come from.
 func TestConnectionsThatAreNotMade(t *testing.T) {
 	of := issuer.New(t, time.Now, map[string]any{"sub": "1"})
 	for name, c := range map[string]struct {
@@ -144,7 +144,7 @@ func TestConnectionsThatAreNotMade(t *testing.T) {
 		why     string
 	}{
 		"an unknown authority": {oidc.Options{Issuer: of.URL, ClientID: "ui"}, "certificate"},
-		"metadata":             {oidc.Options{Issuer: "https://169.254.169.254", ClientID: "ui"}, "metadata services of clouds are never dialled"},
+		"metadata":             {oidc.Options{Issuer: "https://169.254.169.254", ClientID: "ui"}, "metadata services of clouds are never allowed"},
 	} {
 		log, told := diary()
 		c.options.Log = log
@@ -159,7 +159,7 @@ func TestConnectionsThatAreNotMade(t *testing.T) {
 	}
 }
 
-// The client proves who it is in the way that the provider takes, and sends a code once.
+// The client authenticates as the provider supports it, and sends a code once.
 func TestHowTheClientProvesItself(t *testing.T) {
 	for name, c := range map[string]struct {
 		methods []string

@@ -16,46 +16,46 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// maxName is how many letters fit on a button.
+// maxName is the number of characters that fit on a button.
 const maxName = 64
 
-// Options say which provider people log in with. The messages of Check name the flags that set them.
+// Options configure the provider. The messages of Check name the flags that set them.
 type Options struct {
-	// Issuer is the address of the provider, as it stands in its tokens.
+	// Issuer is the address of the provider, exactly as in its tokens.
 	Issuer string
-	// ClientID is how the provider knows the web UI. It is also the audience of tokens that the API server has to accept.
+	// ClientID identifies the web UI at the provider. It is also the audience of tokens that the API server must accept.
 	ClientID string
-	// ClientSecret is empty for a public client, which PKCE protects alone.
+	// ClientSecret is empty for a public client, which only PKCE protects.
 	ClientSecret string
-	// Scopes are what is asked for; none is DefaultScopes.
+	// Scopes are the requested scopes; empty means DefaultScopes.
 	Scopes []string
-	// CA is the authority, in PEM, that vouches for the provider; none is those of the system.
+	// CA is the certificate authority of the provider, in PEM; empty means those of the system.
 	CA []byte
-	// Name is what the button calls the provider.
+	// Name is the provider's name on the button.
 	Name string
-	// Key signs the cookie of a login that is under way. Without one a random key is used.
+	// Key signs the cookie of a pending login. Without one, a random key is used.
 	Key []byte
 	// Now is the clock. Nil means the real one.
 	Now func() time.Time
 	Log logr.Logger
 }
 
-// DefaultScopes are understood by all providers. Groups and tokens that can be renewed need more with most of them.
+// DefaultScopes returns scopes that all providers support. With most providers, groups and renewable tokens need more.
 func DefaultScopes() []string { return []string{"openid", "profile", "email"} }
 
-// Check says what is wrong with the options, without asking the provider.
+// Check validates the options without contacting the provider.
 func (o Options) Check() error {
 	if err := checkIssuer(o.Issuer); err != nil {
 		return err
 	}
 	if o.ClientID == "" {
-		return errors.New("--oidc-client-id is missing: it is the name under which the provider knows the web UI")
+		return errors.New("--oidc-client-id is missing: set the client ID of the web UI at the provider")
 	}
 	if err := checkScopes(o.Scopes); err != nil {
 		return err
 	}
 	if len(o.CA) > 0 && !x509.NewCertPool().AppendCertsFromPEM(o.CA) {
-		return errors.New("--oidc-ca-file has no certificate in PEM: it has to begin with -----BEGIN CERTIFICATE-----")
+		return errors.New("--oidc-ca-file has no certificate in PEM: it must start with -----BEGIN CERTIFICATE-----")
 	}
 	if len(o.Name) > maxName || strings.ContainsFunc(o.Name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return fmt.Errorf("--oidc-name is the label of a button: it may have %d letters, on one line", maxName)
@@ -70,13 +70,13 @@ func checkIssuer(issuer string) error {
 	address, err := url.Parse(issuer)
 	switch {
 	case err != nil || address.Hostname() == "":
-		return fmt.Errorf("--oidc-issuer: %q is no address like https://login.example.com", issuer)
+		return fmt.Errorf("--oidc-issuer: %q is not an address like https://login.example.com", issuer)
 	case address.User != nil:
-		return errors.New("--oidc-issuer has a user in it: leave that out")
+		return errors.New("--oidc-issuer contains a user: remove it")
 	case address.Scheme != "https":
-		return fmt.Errorf("--oidc-issuer: %q does not begin with https://, and the API server would not accept its tokens either", issuer)
+		return fmt.Errorf("--oidc-issuer: %q does not start with https://, and the API server would reject its tokens", issuer)
 	case address.RawQuery != "" || address.Fragment != "":
-		return fmt.Errorf("--oidc-issuer: %q has a query or a fragment: leave that out", issuer)
+		return fmt.Errorf("--oidc-issuer: %q has a query or a fragment: remove it", issuer)
 	}
 	return nil
 }
@@ -86,11 +86,11 @@ func checkScopes(scopes []string) error {
 		return nil
 	}
 	if !slices.Contains(scopes, "openid") {
-		return errors.New("--oidc-scopes has no openid: without it the provider gives no ID token")
+		return errors.New("--oidc-scopes has no openid: without it the provider returns no ID token")
 	}
 	for _, scope := range scopes {
 		if scope == "" || strings.ContainsFunc(scope, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
-			return fmt.Errorf("--oidc-scopes: %q is no scope: name them with commas between, like openid,email", scope)
+			return fmt.Errorf("--oidc-scopes: %q is not a scope: separate them with commas, like openid,email", scope)
 		}
 	}
 	return nil

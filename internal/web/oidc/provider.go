@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package oidc lets people log in to the web UI with an identity provider that speaks OpenID Connect, by the authorization code flow with
-// PKCE. What comes out is an ID token, which the reader then shows to the API server: that trusts the same provider, and decides who he is.
+// Package oidc lets users log in to the web UI with an OpenID Connect identity provider, by the authorization code flow with PKCE. The
+// result is an ID token, with which the reader then authenticates to the API server: it trusts the same provider, and decides who they are.
 //
-// Nothing about a login is kept here but the numbers of those that have ended: state, nonce and verifier follow from a number in a signed
-// cookie and a key. No error of this package contains a code, a token or a secret.
+// The only state of logins kept here is the numbers of those that have ended: state, nonce and verifier are derived from a number in a
+// signed cookie and a key. No error of this package contains a code, a token or a secret.
 package oidc
 
 import (
@@ -23,16 +23,16 @@ import (
 )
 
 const (
-	// discoveryLimit bounds one try to read what the provider says of itself.
+	// discoveryLimit bounds one attempt to read the provider's metadata.
 	discoveryLimit = 15 * time.Second
 	firstPause     = time.Second
 	longestPause   = time.Minute
 )
 
-// ErrAway is for logins while the provider has not been reached yet.
+// ErrAway is returned for logins while the provider has not been reached yet.
 var ErrAway = errors.New("the identity provider has not answered yet")
 
-// Provider is somebody else's server that knows who people are.
+// Provider is an external identity provider.
 type Provider struct {
 	options Options
 	client  *client
@@ -44,13 +44,13 @@ type Provider struct {
 	ended   map[string]time.Time // numbers of logins that came back, until their cookies expire
 }
 
-// known is what a provider has said of itself.
+// known is the metadata of a provider.
 type known struct {
 	config   oauth2.Config
 	verifier *gooidc.IDTokenVerifier
 }
 
-// New returns a provider that is not asked for anything until Run.
+// New returns a provider that is not contacted until Run.
 func New(options Options) (*Provider, error) {
 	if err := options.Check(); err != nil {
 		return nil, err
@@ -70,16 +70,16 @@ func New(options Options) (*Provider, error) {
 	}, nil
 }
 
-// Name is what the button calls the provider; it may be empty.
+// Name returns the provider's name on the button; it may be empty.
 func (p *Provider) Name() string { return p.options.Name }
 
-// Issuer is the address of the provider.
+// Issuer returns the address of the provider.
 func (p *Provider) Issuer() string { return p.options.Issuer }
 
-// Audience is for whom the provider issues tokens.
+// Audience returns the audience of the provider's tokens.
 func (p *Provider) Audience() string { return p.options.ClientID }
 
-// Run reads what the provider says of itself, and tries again until it has. It returns then, or when the context is done.
+// Run reads the provider's metadata, and retries until it succeeds or the context is done.
 func (p *Provider) Run(ctx context.Context) {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		found, err := p.discover(ctx)
@@ -88,7 +88,7 @@ func (p *Provider) Run(ctx context.Context) {
 			p.options.Log.Info("The identity provider has answered", "issuer", p.options.Issuer)
 			return
 		}
-		p.options.Log.Error(err, "The identity provider cannot be used yet; logins with it are refused", "issuer", p.options.Issuer)
+		p.options.Log.Error(err, "The identity provider cannot be used yet; logins with it are rejected", "issuer", p.options.Issuer)
 		select {
 		case <-ctx.Done():
 			return
@@ -103,7 +103,7 @@ func (p *Provider) learn(found *known, problem error) {
 	p.known, p.problem = found, problem
 }
 
-// Problem says why nobody can log in with the provider now; nil if there is no reason known.
+// Problem returns why logging in with the provider fails now; nil if no reason is known.
 func (p *Provider) Problem() error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -119,7 +119,7 @@ func (p *Provider) look() (*known, error) {
 	return p.known, nil
 }
 
-// described is the part of a provider's description that go-oidc does not hand out.
+// described is the part of a provider's metadata that go-oidc does not expose.
 type described struct {
 	Keys    string   `json:"jwks_uri"`
 	Methods []string `json:"token_endpoint_auth_methods_supported"`
@@ -141,7 +141,7 @@ func (p *Provider) discover(parent context.Context) (*known, error) {
 		"authorization_endpoint": endpoint.AuthURL, "token_endpoint": endpoint.TokenURL, "jwks_uri": more.Keys,
 	} {
 		if parsed, err := url.Parse(address); err != nil || parsed.Scheme != "https" || parsed.Host == "" {
-			return nil, fmt.Errorf("the description of the identity provider has the %s %q, which does not begin with https://", what, address)
+			return nil, fmt.Errorf("the description of the identity provider has the %s %q, which does not start with https://", what, address)
 		}
 	}
 	endpoint.AuthStyle = p.style(more.Methods)
@@ -154,10 +154,10 @@ func (p *Provider) discover(parent context.Context) (*known, error) {
 	}, nil
 }
 
-// style says how the client proves who it is. Trying both ways would send a code twice.
+// style returns how the client authenticates. Trying both ways would send a code twice.
 func (p *Provider) style(methods []string) oauth2.AuthStyle {
 	if p.options.ClientSecret == "" || len(methods) > 0 && !slices.Contains(methods, "client_secret_basic") {
 		return oauth2.AuthStyleInParams
 	}
-	return oauth2.AuthStyleInHeader // What the standard assumes of those who do not say.
+	return oauth2.AuthStyleInHeader // The default of the standard.
 }

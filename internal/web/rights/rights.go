@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rights finds out what a reader of the web UI may see and do, by asking the API server, and remembers its answers for a while.
-// Readers whose rights are the same form a class, and share what is made for it.
+// Package rights determines what a reader of the web UI may see and do, by asking the API server, and caches the answers for a while.
+// Readers with the same rights form a class, and share its documents.
 package rights
 
 import (
@@ -21,16 +21,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Lifetime is how long an answer counts.
+// Lifetime is how long an answer is cached.
 const Lifetime = 30 * time.Second
 
-// atOnce bounds the questions that are asked at the same time for one reader.
+// atOnce is the maximum number of concurrent queries per reader.
 const atOnce = 8
 
-// Right is something that a reader may want to do somewhere. A resource may have a subresource, as in deployitems/status.
+// Right is a verb on a resource. A resource may have a subresource, as in deployitems/status.
 type Right struct{ Verb, Group, Resource string }
 
-// Command checks the right in a terminal.
+// Command returns the command that checks the right in a terminal.
 func (r Right) Command(namespace string) string {
 	resource, sub, _ := strings.Cut(r.Resource, "/")
 	text := fmt.Sprintf("kubectl auth can-i %s %s", r.Verb, resource)
@@ -46,10 +46,10 @@ func (r Right) Command(namespace string) string {
 	return text + " -n " + namespace
 }
 
-// Place is where a right counts: in all namespaces if it has none, and for all objects if it has no name.
+// Place is where a right applies: in all namespaces if Namespace is empty, and to all objects if Name is empty.
 type Place struct{ Namespace, Name string }
 
-// Ask asks the API server whether the reader has a right somewhere.
+// Ask asks the API server whether the reader has a right at a place.
 type Ask func(ctx context.Context, right Right, at Place) (bool, error)
 
 // Self asks for the user of the client itself.
@@ -65,7 +65,7 @@ func Self(c client.Client) Ask {
 	}
 }
 
-// User is somebody as the API server knows him.
+// User is a user as the API server knows them.
 type User struct {
 	Name, UID string
 	Groups    []string
@@ -75,7 +75,7 @@ type User struct {
 //espalier:rights ui
 //	create subjectaccessreviews.authorization.k8s.io: what a reader may see
 
-// Of asks for somebody else, with a client that may create SubjectAccessReviews.
+// Of asks for another user, with a client that may create SubjectAccessReviews.
 func Of(c client.Client, user User) Ask {
 	extra := map[string]authorizationv1.ExtraValue{}
 	for name, values := range user.Extra {
@@ -86,7 +86,7 @@ func Of(c client.Client, user User) Ask {
 			User: user.Name, UID: user.UID, Groups: user.Groups, Extra: extra, ResourceAttributes: attributes(right, at),
 		}}
 		if err := c.Create(ctx, review); err != nil {
-			return false, fmt.Errorf("ask for the rights of %s: %w", user.Name, err)
+			return false, fmt.Errorf("check the rights of %s: %w", user.Name, err)
 		}
 		return review.Status.Allowed, nil
 	}
@@ -110,7 +110,7 @@ type answer struct {
 	until   time.Time
 }
 
-// Book holds the answers about one reader.
+// Book caches the answers about one reader.
 type Book struct {
 	ask Ask
 	now func() time.Time
@@ -119,12 +119,12 @@ type Book struct {
 	answers map[question]answer
 }
 
-// NewBook returns an empty one.
+// NewBook returns an empty Book.
 func NewBook(ask Ask, now func() time.Time) *Book {
 	return &Book{ask: ask, now: now, answers: map[question]answer{}}
 }
 
-// May reports whether the reader has a right. Who has it in all namespaces is not asked about a single one.
+// May reports whether the reader has a right. If they have it in all namespaces, single ones are not queried.
 func (b *Book) May(ctx context.Context, right Right, namespace string) (bool, error) {
 	everywhere, err := b.look(ctx, question{Right: right})
 	if err != nil || everywhere || namespace == "" {
@@ -150,12 +150,12 @@ func (b *Book) look(ctx context.Context, q question) (bool, error) {
 	return allowed, nil
 }
 
-// Class is what readers have in common that may do the same.
+// Class is what readers with the same rights have in common.
 type Class struct {
-	// Key tells classes apart.
+	// Key identifies a class.
 	Key     string
 	allowed map[question]bool
-	// asked are the rights that were asked about; others are not known.
+	// asked are the rights that were queried; others are unknown.
 	asked map[Right]bool
 }
 
@@ -167,13 +167,13 @@ func (c *Class) May(right Right, namespace string) (allowed, known bool) {
 	return c.allowed[question{Right: right}] || c.allowed[question{Right: right, Place: Place{Namespace: namespace}}], true
 }
 
-// MayOne is May for a single object, which a right may be restricted to: it is known of the object that the class was made for.
+// MayOne is May for a single object, to which a right may be restricted: it is known of the object that the class was made for.
 func (c *Class) MayOne(right Right, at Place) (allowed, known bool) {
 	allowed, known = c.May(right, at.Namespace)
 	return allowed || c.allowed[question{Right: right, Place: at}], known
 }
 
-// ClassFor is Class for the page of one object. Rights that are missing in its namespace are asked for once more, for this object alone.
+// ClassFor is Class for the page of one object. Rights that are missing in its namespace are queried again, for this object alone.
 func (b *Book) ClassFor(ctx context.Context, rights []Right, namespaces []string, page Page) (*Class, error) {
 	class, err := b.Class(ctx, rights, namespaces)
 	if err != nil || page.Place.Name == "" {
@@ -196,13 +196,13 @@ func (b *Book) ClassFor(ctx context.Context, rights []Right, namespaces []string
 	return class, nil
 }
 
-// Page is one object, and what somebody may want to do to it.
+// Page is one object, with the actions on it.
 type Page struct {
 	Place  Place
 	Rights []Right
 }
 
-// Class asks for rights in all namespaces, and where one is missing in each of those that are named.
+// Class queries rights in all namespaces, and where one is missing, in each of the given ones.
 func (b *Book) Class(ctx context.Context, rights []Right, namespaces []string) (*Class, error) {
 	class := &Class{allowed: map[question]bool{}, asked: map[Right]bool{}}
 	var mutex sync.Mutex
@@ -257,7 +257,7 @@ func (c *Class) digest() string {
 	slices.Sort(lines)
 	sum := sha256.New()
 	for _, line := range lines {
-		_, _ = io.WriteString(sum, line) // A hash takes everything.
+		_, _ = io.WriteString(sum, line) // Writing to a hash never fails.
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }

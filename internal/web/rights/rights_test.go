@@ -31,7 +31,7 @@ var (
 	podLogs      = rights.Right{Verb: "get", Resource: "pods/log"}
 )
 
-// somebody may get Secrets and logs in one namespace, and patch one Secret there.
+// somebody returns a user who may get Secrets and logs in one namespace, and patch one Secret there.
 func somebody(t *testing.T, server *testkit.APIServer, namespace string) rights.User {
 	t.Helper()
 	user := rights.User{Name: "reader-of-" + namespace, Groups: []string{"system:authenticated"}}
@@ -50,7 +50,7 @@ func somebody(t *testing.T, server *testkit.APIServer, namespace string) rights.
 	return user
 }
 
-// reviewer makes reviews, as the server or as somebody.
+// reviewer returns a client that creates reviews, as the server or as another user.
 func reviewer(t *testing.T, server *testkit.APIServer, as string) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -66,7 +66,7 @@ func reviewer(t *testing.T, server *testkit.APIServer, as string) client.Client 
 	return c
 }
 
-// settled asks until the API server knows the roles that were just made.
+// settled waits until the API server knows the new roles.
 func settled(t *testing.T, ask rights.Ask, namespace string) rights.Ask {
 	t.Helper()
 	for {
@@ -148,7 +148,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// count is an Ask that says yes in all namespaces, and knows how often.
+// count is an Ask that allows everything in all namespaces, and counts the queries.
 type count struct {
 	mutex sync.Mutex
 	asked []rights.Place

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package session knows who uses the web UI. A session is a signed cookie; tokens that somebody has logged in with stay in the memory of
-// this process. In local mode nobody logs in: a code that is good once opens a session.
+// Package session knows who uses the web UI. A session is a signed cookie; login tokens stay in the memory of this process. In local mode
+// there is no login: a one-time code opens a session.
 package session
 
 import (
@@ -24,42 +24,42 @@ import (
 // Lifetime is how long a session lasts.
 const Lifetime = 12 * time.Hour
 
-// keySize is that of the keys that sign cookies.
+// keySize is the size of the keys that sign cookies.
 const keySize = 32
 
-// ErrNone is for requests without a session that counts.
+// ErrNone is returned for requests without a valid session.
 var ErrNone = errors.New("you are not logged in, or your session has ended")
 
-// Session is somebody who uses the web UI.
+// Session is a user of the web UI.
 type Session struct {
 	ID      string
 	User    rights.User
 	Expires time.Time
-	// Token is what the user has logged in with; empty if there was none.
+	// Token is the token that the user logged in with; empty if there was none.
 	Token string
-	// Renewal replaces the token before it expires; the zero value if nothing does.
+	// Renewal replaces the token before it expires; zero if nothing does.
 	Renewal Renewal
 }
 
-// Renewal is how the token of a session is replaced. It stays in memory, as the token does.
+// Renewal says how to replace the token of a session. Like the token, it stays in memory.
 type Renewal struct {
-	// Secret is what the next token is given for.
+	// Secret is exchanged for the next token.
 	Secret string
-	// Subject is who the token is about.
+	// Subject identifies the user of the token.
 	Subject string
-	// Due is when to ask for the next one.
+	// Due is when to fetch the next one.
 	Due time.Time
 }
 
 // IsDue reports whether it is time for the next token.
 func (r Renewal) IsDue(now time.Time) bool { return r.Secret != "" && !now.Before(r.Due) }
 
-// claims are what a cookie says.
+// claims are the contents of a cookie.
 type claims struct {
 	ID      string      `json:"id"`
 	User    rights.User `json:"user"`
 	Expires time.Time   `json:"expires"`
-	// HasToken says that the session is of no use without the token in memory.
+	// HasToken marks a session that is useless without the token in memory.
 	HasToken bool `json:"hasToken,omitempty"`
 }
 
@@ -76,7 +76,7 @@ type Keeper struct {
 	ended  map[string]time.Time
 }
 
-// held is a token. The user is who the API server took him for when it last saw the token.
+// held is a token. The user is what the API server returned when it last saw the token.
 type held struct {
 	user    rights.User
 	token   string
@@ -86,21 +86,21 @@ type held struct {
 
 // Options of a Keeper.
 type Options struct {
-	// Key signs cookies. Without one a random key is used, and sessions end with the process.
+	// Key signs cookies. Without one, a random key is used, and sessions end with the process.
 	Key []byte
-	// Secure is for servers that are reached by https.
+	// Secure is set for servers that are reached by HTTPS.
 	Secure bool
 	Now    func() time.Time
 }
 
-// NewKeeper returns one without sessions.
+// NewKeeper returns a Keeper without sessions.
 func NewKeeper(options Options) *Keeper {
 	key := options.Key
 	if len(key) == 0 {
 		key = make([]byte, keySize)
 		_, _ = rand.Read(key) // It never fails.
 	}
-	// The name is different for each key: browsers send cookies of one port of a machine to all its ports.
+	// The name depends on the key: browsers send cookies of one port of a machine to all its ports.
 	id := sha256.Sum256(append([]byte("name of the cookie "), key...))
 	name := "espalier-" + hex.EncodeToString(id[:4])
 	if options.Secure {
@@ -121,7 +121,7 @@ func (k *Keeper) NewCode() string {
 	return code
 }
 
-// TakeCode reports whether a code is good, and uses it up.
+// TakeCode reports whether a code is valid, and consumes it.
 func (k *Keeper) TakeCode(code string) bool {
 	sum := sha256.Sum256([]byte(code))
 	k.mutex.Lock()
@@ -131,12 +131,12 @@ func (k *Keeper) TakeCode(code string) bool {
 	return good
 }
 
-// Open begins a session and gives its cookie to the browser.
+// Open starts a session and sets its cookie in the browser.
 func (k *Keeper) Open(w http.ResponseWriter, user rights.User, token string) *Session {
 	return k.OpenRenewed(w, user, token, Renewal{})
 }
 
-// OpenRenewed begins a session whose token will be replaced.
+// OpenRenewed starts a session whose token will be replaced.
 func (k *Keeper) OpenRenewed(w http.ResponseWriter, user rights.User, token string, renewal Renewal) *Session {
 	s := &Session{ID: rand.Text(), User: user, Token: token, Renewal: renewal, Expires: k.now().Add(Lifetime)}
 	if token != "" {
@@ -149,7 +149,7 @@ func (k *Keeper) OpenRenewed(w http.ResponseWriter, user rights.User, token stri
 	return s
 }
 
-// Replace stores user, token and renewal of a session as they are in it. One that has ended meanwhile stays so.
+// Replace stores user, token and renewal of a session. It does not reopen a session that has ended meanwhile.
 func (k *Keeper) Replace(s *Session) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -158,7 +158,7 @@ func (k *Keeper) Replace(s *Session) {
 	}
 }
 
-// Current returns a session that was found before as it is now, or ErrNone.
+// Current returns the current state of a session that was found before, or ErrNone.
 func (k *Keeper) Current(s *Session) (*Session, error) {
 	return k.find(claims{ID: s.ID, User: s.User, Expires: s.Expires, HasToken: s.Token != ""})
 }
@@ -175,7 +175,7 @@ func (k *Keeper) End(w http.ResponseWriter, s *Session) {
 	k.Revoke(s)
 }
 
-// Revoke ends a session that the browser may still believe in.
+// Revoke ends a session whose cookie the browser may still have.
 func (k *Keeper) Revoke(s *Session) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -184,7 +184,7 @@ func (k *Keeper) Revoke(s *Session) {
 	k.ended[s.ID] = s.Expires
 }
 
-// forgetOld is called with the lock held.
+// forgetOld must be called with the lock held.
 func (k *Keeper) forgetOld() {
 	now := k.now()
 	for id, token := range k.tokens {
@@ -224,7 +224,7 @@ func (k *Keeper) find(c claims) (*Session, error) {
 	return s, nil
 }
 
-// Valid reports whether a session that was found before still counts.
+// Valid reports whether a session that was found before is still valid.
 func (k *Keeper) Valid(s *Session) bool {
 	_, err := k.Current(s)
 	return err == nil
@@ -235,14 +235,14 @@ var encoding = base64.RawURLEncoding
 func (k *Keeper) sign(c claims) string {
 	text, err := json.Marshal(c)
 	if err != nil {
-		panic(err) // Strings and times can be written.
+		panic(err) // Strings and times can always be encoded.
 	}
 	return encoding.EncodeToString(text) + "." + encoding.EncodeToString(k.seal(text))
 }
 
 func (k *Keeper) seal(text []byte) []byte {
 	mac := hmac.New(sha256.New, k.key)
-	_, _ = mac.Write(text) // A hash takes everything.
+	_, _ = mac.Write(text) // Writing to a hash never fails.
 	return mac.Sum(nil)
 }
 

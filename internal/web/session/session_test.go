@@ -16,7 +16,7 @@ import (
 
 const token = "a-secret-token"
 
-// browser keeps the cookies that it is given.
+// browser keeps the cookies that it receives.
 type browser struct{ cookies []*http.Cookie }
 
 func (b *browser) request() *http.Request {
@@ -49,7 +49,7 @@ func TestASessionIsFoundAgain(t *testing.T) {
 	}
 }
 
-// Whatever is done to a cookie, nobody gets in with it.
+// No manipulated cookie opens a session.
 func TestCookiesThatDoNotCount(t *testing.T) {
 	for name, spoil := range map[string]func(*session.Keeper, *session.Session, *browser){
 		"none":            func(_ *session.Keeper, _ *session.Session, b *browser) { b.cookies = nil },
@@ -90,7 +90,7 @@ func TestASessionEndsInTime(t *testing.T) {
 	}
 }
 
-// After a restart with the same key, a session without a token goes on, and one with a token does not: that was in memory alone.
+// After a restart with the same key, a session without a token continues, and one with a token does not: the token was in memory only.
 func TestARestartForgetsTokens(t *testing.T) {
 	options := session.Options{Key: []byte("01234567890123456789012345678901"), Now: time.Now}
 	before := session.NewKeeper(options)
@@ -113,7 +113,7 @@ func TestACodeIsGoodOnce(t *testing.T) {
 	}
 }
 
-// A token that is replaced counts from then on, for those who have the session in their hands, too; one that has ended stays so.
+// A replaced token applies at once, even to session values read before; a session that has ended is not reopened.
 func TestATokenIsReplaced(t *testing.T) {
 	now := time.Now()
 	k := session.NewKeeper(session.Options{Now: func() time.Time { return now }})

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package typescript writes the types of documents that Go sends as JSON in TypeScript, so that pages and server cannot disagree about
-// them without the compiler's notice. It reads the source, because the pages want the comments, too.
+// Package typescript writes the types of documents that Go sends as JSON in TypeScript, so that the compiler notices when pages and server
+// disagree about them. It reads the source, because the pages need the comments, too.
 package typescript
 
 import (
@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// Convert translates the types of a Go file. Structs become interfaces, and texts with constants become unions of these. A field without a
-// name in JSON, or of a type that has no counterpart, is an error: the file is a contract, and no part of it may get lost.
+// Convert translates the types of a Go file. Structs become interfaces, and string types with constants become unions of these. A field
+// without a JSON name, or of a type without a counterpart, is an error: the file is a contract, and no part of it may get lost.
 func Convert(name string, source []byte) (string, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.ParseComments)
 	if err != nil {
@@ -38,12 +38,12 @@ func Convert(name string, source []byte) (string, error) {
 
 type converter struct {
 	out strings.Builder
-	// known are the names of all types of the file, constants the values of those that are texts.
+	// known are the names of all types of the file, constants the values of those that are strings.
 	known     map[string]bool
 	constants map[string][]string
 }
 
-// learn takes note of names, which may be used before they are declared.
+// learn records names, which may be used before they are declared.
 func (c *converter) learn(declaration ast.Decl) error {
 	general, ok := declaration.(*ast.GenDecl)
 	if !ok {
@@ -122,7 +122,7 @@ func (c *converter) declareType(spec *ast.TypeSpec) error {
 
 func (c *converter) field(owner string, field *ast.Field) error {
 	if len(field.Names) != 1 || field.Tag == nil {
-		return fmt.Errorf("%s has a field without a name of its own in JSON: give each field a tag", owner)
+		return fmt.Errorf("%s has a field without a JSON name: give each field a tag", owner)
 	}
 	where := owner + "." + field.Names[0].Name
 	tag, err := strconv.Unquote(field.Tag.Value)
@@ -148,7 +148,7 @@ func (c *converter) field(owner string, field *ast.Field) error {
 	return nil
 }
 
-// basics are the types that TypeScript has another name for.
+// basics are the types that have another name in TypeScript.
 var basics = map[string]string{"string": "string", "bool": "boolean", "int": "number", "int32": "number", "int64": "number"}
 
 func (c *converter) typeOf(expression ast.Expr) (string, error) {
@@ -173,7 +173,7 @@ func (c *converter) typeOf(expression ast.Expr) (string, error) {
 	return "", fmt.Errorf("its type has no counterpart in TypeScript: use texts, numbers, booleans, times, types of this file, and lists of these")
 }
 
-// comment writes what the source says, as JSDoc.
+// comment writes comments of the source as JSDoc.
 func (c *converter) comment(indent string, groups ...*ast.CommentGroup) {
 	var lines []string
 	for _, group := range groups {

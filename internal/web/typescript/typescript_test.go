@@ -119,7 +119,7 @@ export interface Thing {
 func TestNothingGetsLost(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"no Go":             {"type", "read the types"},
-		"no tag":            {"type A struct { B string }", "without a name of its own"},
+		"no tag":            {"type A struct { B string }", "without a JSON name"},
 		"no name":           {"type A struct { B string `json:\"-\"` }", "A.B has no name in JSON"},
 		"a map":             {"type A struct { B map[string]string `json:\"b\"` }", "A.B: its type has no counterpart"},
 		"of another place":  {"type A struct { B other.Thing `json:\"b\"` }", "A.B: its type has no counterpart"},

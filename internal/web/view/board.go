@@ -19,14 +19,14 @@ import (
 	"espalier.dev/internal/steer"
 )
 
-// board is a pipeline with what the plan of its controller says of it now.
+// board is a pipeline with the current plan of its controller.
 type board struct {
 	scene  Scene
 	forest *objecttree.Forest
 	p      *pipelinesv1alpha1.Pipeline
 	ref    Ref
 	holds  []pipelinesv1alpha1.Hold
-	// brief leaves out what only the page of the pipeline needs: what a person can do, and what that changes.
+	// brief omits what only the page of the pipeline needs: what a person can do, and what that changes.
 	brief bool
 }
 
@@ -34,7 +34,7 @@ func newBoard(s Scene, forest *objecttree.Forest, p *pipelinesv1alpha1.Pipeline)
 	return &board{scene: s, forest: forest, p: p, ref: Ref{"Pipeline", p.Namespace, p.Name}, holds: holdsOf(s, p)}
 }
 
-// holdsOf asks the plan of the controller. As long as nobody has looked at the targets, nothing can be concluded.
+// holdsOf returns the holds from the controller's plan. Until the targets have been read, nothing can be concluded.
 func holdsOf(s Scene, p *pipelinesv1alpha1.Pipeline) []pipelinesv1alpha1.Hold {
 	if len(p.Status.Environments) == 0 {
 		return nil
@@ -46,7 +46,7 @@ func holdsOf(s Scene, p *pipelinesv1alpha1.Pipeline) []pipelinesv1alpha1.Hold {
 	return holds
 }
 
-// beginOf is when a hold began. One that the controller has not recorded yet would begin anew each time somebody looks.
+// beginOf returns when a hold started. One that the controller has not recorded yet would otherwise restart on each view.
 func beginOf(p *pipelinesv1alpha1.Pipeline, hold pipelinesv1alpha1.Hold) metav1.Time {
 	recorded := slices.ContainsFunc(p.Status.Holds, func(h pipelinesv1alpha1.Hold) bool {
 		return h.Environment == hold.Environment && h.Reason == hold.Reason && h.Revision == hold.Revision
@@ -63,12 +63,12 @@ func beginOf(p *pipelinesv1alpha1.Pipeline, hold pipelinesv1alpha1.Hold) metav1.
 	return metav1.Time{}
 }
 
-// holdsAt are those of an environment; an empty one means the whole pipeline.
+// holdsAt returns the holds of an environment; an empty name means the whole pipeline.
 func (b *board) holdsAt(environment string) []pipelinesv1alpha1.Hold {
 	return slices.DeleteFunc(slices.Clone(b.holds), func(h pipelinesv1alpha1.Hold) bool { return h.Environment != environment })
 }
 
-// behind is how many environments come after one, and so do not get what is held there.
+// behind returns the number of environments after one, which do not get what is held there.
 func (b *board) behind(environment string) int {
 	for i, e := range b.p.Spec.Environments {
 		if e.Name == environment {
@@ -85,13 +85,13 @@ func (b *board) row() PipelineRow {
 	}
 }
 
-// moving reports whether a revision is on its way.
+// moving reports whether a revision is under way.
 func (b *board) moving(environments []Environment) bool {
 	return slices.ContainsFunc(environments, func(e Environment) bool { return e.Coming != "" }) ||
 		b.p.Status.Run != nil && b.p.Status.Run.CompletionTime == nil
 }
 
-// status is the gravest of what keeps revisions, or else how far they have come.
+// status returns the gravest hold, or else the progress of the revisions.
 func (b *board) status(environments []Environment) Status {
 	if b.p.DeletionTimestamp != nil {
 		return Status{Tone: Going, Word: "Deleting", Since: timeOf(b.p.DeletionTimestamp.Time)}
@@ -101,7 +101,7 @@ func (b *board) status(environments []Environment) Status {
 	}
 	switch run := b.p.Status.Run; {
 	case len(b.p.Status.Environments) == 0:
-		return Status{Tone: NotYet, Word: "Pending", Message: "the targets have not been looked at yet"}
+		return Status{Tone: NotYet, Word: "Pending", Message: "the targets have not been checked yet"}
 	case b.moving(environments):
 		return Status{Tone: Works, Word: "Promoting"}
 	case run != nil && run.CompletionTime != nil:
@@ -131,7 +131,7 @@ func (b *board) environments() []Environment {
 	return all
 }
 
-// environment is a card without what leads to it.
+// environment returns a card without what leads to it.
 func (b *board) environment(i int) Environment {
 	spec := b.p.Spec.Environments[i]
 	recorded := b.p.Status.Environments[spec.Name]
@@ -168,7 +168,7 @@ func (p *Progress) add(cell TargetCell) {
 	}
 }
 
-// cell is one target. Where the application is an installation of this cluster, its own state tells more than that it is not ready.
+// cell returns one target. If the application is an installation of this cluster, its state is more informative than that it is not ready.
 func (b *board) cell(status pipelinesv1alpha1.TargetStatus, seen bool) TargetCell {
 	cell := TargetCell{Namespace: status.Namespace, Revision: status.Revision, Ready: status.Ready}
 	if c := status.ClusterAppRef.ClusterRef; c != nil {
@@ -176,7 +176,7 @@ func (b *board) cell(status pipelinesv1alpha1.TargetStatus, seen bool) TargetCel
 	}
 	switch node := b.installationOf(status); {
 	case !seen:
-		cell.Status = Status{Tone: NotYet, Word: "Pending", Message: "it has not been looked at yet"}
+		cell.Status = Status{Tone: NotYet, Word: "Pending", Message: "not checked yet"}
 	case status.UnreadableSince != nil:
 		word := cmp.Or(status.Reason, pipelinesv1alpha1.ReasonTargetNotReadable)
 		cell.Status = Status{Tone: Unknown, Word: word, Since: timeOf(status.UnreadableSince.Time), Message: status.Error}
@@ -193,7 +193,7 @@ func (b *board) cell(status pipelinesv1alpha1.TargetStatus, seen bool) TargetCel
 	return cell
 }
 
-// installationOf is the application of a target, if it is an installation of this cluster that the reader may see.
+// installationOf returns the application of a target, if it is an installation of this cluster that the reader may see.
 func (b *board) installationOf(status pipelinesv1alpha1.TargetStatus) *objecttree.Node {
 	app := status.ClusterAppRef
 	if app.ClusterRef != nil || app.Kind != string(objecttree.Installation) || !strings.HasPrefix(app.APIVersion, lsv1alpha1.GroupName+"/") {
@@ -202,7 +202,7 @@ func (b *board) installationOf(status pipelinesv1alpha1.TargetStatus) *objecttre
 	return b.forest.Installation(status.Namespace, app.Name)
 }
 
-// revisionOf is the revision that all targets run, or else the one that they were healthy at last.
+// revisionOf returns the revision that all targets run, or else the one at which they were last healthy.
 func revisionOf(cells []TargetCell, recorded pipelinesv1alpha1.EnvironmentStatus) (string, *time.Time) {
 	if recorded.Healthy != nil {
 		return recorded.Healthy.Revision, timeOf(recorded.Healthy.Since.Time)
@@ -217,7 +217,7 @@ func revisionOf(cells []TargetCell, recorded pipelinesv1alpha1.EnvironmentStatus
 	return "", nil
 }
 
-// statusOfEnvironment is how the targets are; what a promotion waits for stands at the gates.
+// statusOfEnvironment returns the state of the targets; the gates show what a promotion waits for.
 func (b *board) statusOfEnvironment(name string, e Environment, recorded pipelinesv1alpha1.EnvironmentStatus) Status {
 	for _, hold := range b.holdsAt(name) {
 		if hold.Reason == pipelinesv1alpha1.HoldStalled || hold.Reason == pipelinesv1alpha1.HoldRolledBack {
@@ -249,7 +249,7 @@ func worstCell(cells []TargetCell) TargetCell {
 	return slices.MinFunc(cells, func(a, b TargetCell) int { return cmp.Compare(graveness[a.Status.Tone], graveness[b.Status.Tone]) })
 }
 
-// arrive adds what is on its way to an environment, and what it has to pass.
+// arrive adds the revision on its way to an environment, and the gates that it must pass.
 func (b *board) arrive(i int, before Environment, e *Environment) {
 	recorded := b.p.Status.Environments[e.Name]
 	e.Coming = b.coming(e, before, recorded.Promotion)
@@ -267,7 +267,7 @@ func (b *board) arrive(i int, before Environment, e *Environment) {
 	e.Actions = b.actionsAt(e.Name, recorded.Promotion)
 }
 
-// requestOf is the pull request of a promotion, if it has one already.
+// requestOf returns the pull request of a promotion, if it already has one.
 func requestOf(p *pipelinesv1alpha1.PromotionStatus) *Request {
 	pr := p.PullRequest
 	if pr == nil || pr.Number == 0 && pr.URL == "" {
@@ -284,7 +284,7 @@ func requestOf(p *pipelinesv1alpha1.PromotionStatus) *Request {
 	return request
 }
 
-// checksOf are the checks of a pull request that is open. Those of an older commit are none of it.
+// checksOf returns the checks of an open pull request, without those of an older commit.
 func checksOf(pr *pipelinesv1alpha1.PullRequestStatus) *RequestChecks {
 	c := pr.Checks
 	if c == nil || c.State == "" || c.Commit != pr.HeadCommit || pr.State != pipelinesv1alpha1.PullRequestOpen {
@@ -300,17 +300,17 @@ func checksOf(pr *pipelinesv1alpha1.PullRequestStatus) *RequestChecks {
 	return checks
 }
 
-// isLink keeps out what a browser would run instead of opening it.
+// isLink rejects URLs that a browser would run instead of opening.
 func isLink(url string) bool {
 	return strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "http://")
 }
 
-// over are the states of promotions that lead nowhere any more.
+// over reports whether nothing more comes of a promotion in this state.
 func over(state pipelinesv1alpha1.PromotionState) bool {
 	return state == pipelinesv1alpha1.PromotionComplete || state == pipelinesv1alpha1.PromotionSuperseded
 }
 
-// coming is the revision that is on its way to an environment, or kept from it.
+// coming returns the revision that is on its way to an environment, or kept from it.
 func (b *board) coming(e *Environment, before Environment, p *pipelinesv1alpha1.PromotionStatus) string {
 	if p != nil && !over(p.State) {
 		return p.Revision
@@ -326,7 +326,7 @@ func (b *board) coming(e *Environment, before Environment, p *pipelinesv1alpha1.
 	return ""
 }
 
-// verdict is what there is to say of the pipeline in one sentence.
+// verdict describes the pipeline in one sentence.
 func (b *board) verdict(environments []Environment) string {
 	if b.p.DeletionTimestamp != nil {
 		return b.ref.Name + " is being deleted."
@@ -337,44 +337,44 @@ func (b *board) verdict(environments []Environment) string {
 	latest := b.p.Status.LatestRevision
 	switch {
 	case len(b.p.Status.Environments) == 0:
-		return "Nobody has looked at the targets of " + b.ref.Name + " yet."
+		return "The targets of " + b.ref.Name + " have not been checked yet."
 	case b.moving(environments):
 		for _, e := range environments {
 			if e.Coming != "" {
-				return fmt.Sprintf("%s is on its way to %s.", e.Coming, e.Name)
+				return fmt.Sprintf("%s is being promoted to %s.", e.Coming, e.Name)
 			}
 		}
-		return latest + " is on its way."
+		return latest + " is in progress."
 	case latest == "":
-		return "No revision is on its way."
+		return "No revision in progress."
 	}
 	return latest + " has reached all environments."
 }
 
-// verdicts say what a hold means, with the revision and the environment.
+// verdicts describe holds, with placeholders for the revision and the environment.
 var verdicts = map[pipelinesv1alpha1.HoldReason]string{
 	pipelinesv1alpha1.HoldSuspended:             "The pipeline is suspended.",
 	pipelinesv1alpha1.HoldUnsettled:             "The targets of ENVIRONMENT are not all healthy at one revision.",
 	pipelinesv1alpha1.HoldTargetNotReadable:     "Targets of ENVIRONMENT cannot be read.",
-	pipelinesv1alpha1.HoldRollingOut:            "REVISION rolls out in ENVIRONMENT.",
-	pipelinesv1alpha1.HoldSoaking:               "REVISION soaks before it goes to ENVIRONMENT.",
+	pipelinesv1alpha1.HoldRollingOut:            "REVISION is rolling out in ENVIRONMENT.",
+	pipelinesv1alpha1.HoldSoaking:               "REVISION is soaking before its promotion to ENVIRONMENT.",
 	pipelinesv1alpha1.HoldOutsideWindow:         "REVISION waits for the window of ENVIRONMENT.",
-	pipelinesv1alpha1.HoldWaitingForMerge:       "REVISION waits for its pull request into ENVIRONMENT to be merged.",
-	pipelinesv1alpha1.HoldRetrying:              "REVISION could not be promoted to ENVIRONMENT and is tried again.",
+	pipelinesv1alpha1.HoldWaitingForMerge:       "The pull request of REVISION for ENVIRONMENT must be merged.",
+	pipelinesv1alpha1.HoldRetrying:              "REVISION could not be promoted to ENVIRONMENT; retrying.",
 	pipelinesv1alpha1.HoldFailed:                "REVISION could not be promoted to ENVIRONMENT.",
 	pipelinesv1alpha1.HoldAbandoned:             "The pull request of REVISION for ENVIRONMENT was closed without merging.",
 	pipelinesv1alpha1.HoldRejected:              "REVISION was rejected for ENVIRONMENT.",
 	pipelinesv1alpha1.HoldRolledBack:            "REVISION was rolled back in ENVIRONMENT.",
-	pipelinesv1alpha1.HoldStalled:               "REVISION does not arrive in ENVIRONMENT.",
-	pipelinesv1alpha1.HoldNoStrategy:            "Nothing says how to promote to ENVIRONMENT.",
+	pipelinesv1alpha1.HoldStalled:               "REVISION has not arrived in ENVIRONMENT.",
+	pipelinesv1alpha1.HoldNoStrategy:            "ENVIRONMENT has no promotion strategy.",
 	pipelinesv1alpha1.HoldNoTargets:             "ENVIRONMENT has no targets.",
-	pipelinesv1alpha1.HoldHeld:                  "Somebody holds ENVIRONMENT.",
-	pipelinesv1alpha1.HoldReferenceNotPermitted: "Another namespace does not permit what ENVIRONMENT refers to.",
+	pipelinesv1alpha1.HoldHeld:                  "ENVIRONMENT is held.",
+	pipelinesv1alpha1.HoldReferenceNotPermitted: "ENVIRONMENT refers to another namespace, which does not permit it.",
 	pipelinesv1alpha1.HoldNeverDeployed:         "ENVIRONMENT waits for its first deployment.",
-	pipelinesv1alpha1.HoldInvalid:               "The spec of the pipeline has a mistake.",
+	pipelinesv1alpha1.HoldInvalid:               "The spec of the pipeline is invalid.",
 	pipelinesv1alpha1.HoldWithdrawing:           "An older pull request for ENVIRONMENT is being closed.",
 	pipelinesv1alpha1.HoldLeftOpen:              "A pull request for ENVIRONMENT was left open.",
-	pipelinesv1alpha1.HoldLookingUp:             "The pull requests for ENVIRONMENT are being looked for.",
+	pipelinesv1alpha1.HoldLookingUp:             "Looking up the pull requests for ENVIRONMENT.",
 }
 
 func (b *board) verdictOfHold(hold pipelinesv1alpha1.Hold) string {
@@ -382,28 +382,28 @@ func (b *board) verdictOfHold(hold pipelinesv1alpha1.Hold) string {
 	format, known := verdicts[hold.Reason]
 	switch {
 	case hold.Reason == pipelinesv1alpha1.HoldWaitingForApproval && b.mayDecide():
-		return fmt.Sprintf("%s waits for your approval into %s.", revision, environment)
+		return fmt.Sprintf("%s waits for your approval for %s.", revision, environment)
 	case hold.Reason == pipelinesv1alpha1.HoldWaitingForApproval:
-		return fmt.Sprintf("%s waits for an approval into %s.", revision, environment)
+		return fmt.Sprintf("%s waits for approval for %s.", revision, environment)
 	case !known:
 		return firstLine(hold.Message)
 	}
 	return strings.NewReplacer("REVISION", revision, "ENVIRONMENT", environment).Replace(format)
 }
 
-// holdRight is what whoever holds promotions needs: holds are annotations of the pipeline, as decisions are.
+// holdRight returns the right to hold promotions: holds are annotations of the pipeline, like decisions.
 func (b *board) holdRight() right {
 	return right{"patch", pipelinesv1alpha1.GroupName, "pipelines", b.ref.Namespace}
 }
 
-// decisionRight is what whoever decides on promotions needs beside that.
+// decisionRight returns the additional right to decide on promotions.
 func (b *board) decisionRight() right {
 	return right{steer.DecisionVerb, pipelinesv1alpha1.GroupName, "pipelines", b.ref.Namespace}
 }
 
 func (b *board) mayDecide() bool { return b.decisionDenied() == "" }
 
-// decisionDenied says why the reader may not decide on promotions; nothing if he may.
+// decisionDenied says why the reader may not decide on promotions; empty if they may.
 func (b *board) decisionDenied() string {
 	return cmp.Or(b.scene.denied(b.decisionRight()), b.scene.denied(b.holdRight()))
 }

@@ -44,7 +44,7 @@ func sceneOf(objects ...client.Object) view.Scene {
 	return s
 }
 
-// without are all rights but some, each written as verb and resource.
+// without returns all rights but some, each written as verb and resource.
 func without(missing ...string) view.Rights {
 	return func(verb, _, resource, _ string) bool {
 		for _, m := range missing {
@@ -67,7 +67,7 @@ func times(trigger, begun, wait, finished *metav1.Time) func(*lsv1alpha1.RunStat
 	}
 }
 
-// shop is a tree in the middle of a job: payments has failed, orders waits for it, mail lacks a Secret, network is done.
+// shop is a tree during a job: payments has failed, orders waits for it, mail lacks a Secret, network is done.
 func shop(namespace string) []client.Object {
 	root := testkit.Installation(namespace, "shop").ImportSecret("password", "db", "key").Component("example.com/shop", "1.9.0").Build()
 	root.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseProgressing,
@@ -102,12 +102,12 @@ func shop(namespace string) []client.Object {
 	}
 }
 
-// dataObject is a value in a scope.
+// dataObject returns a value in a scope.
 func dataObject(namespace, scope, reference string) *lsv1alpha1.DataObject {
 	return testkit.DataObject(namespace, dataflow.ObjectName(scope, reference), "v").Build()
 }
 
-// noNulls fails if JSON has a null: pages take lists for lists.
+// noNulls fails if JSON contains a null: pages expect lists.
 func noNulls(t *testing.T, document any) {
 	t.Helper()
 	text, err := json.Marshal(document)

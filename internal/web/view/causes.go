@@ -16,7 +16,7 @@ import (
 	"espalier.dev/internal/objecttree"
 )
 
-// causes finds out why installations are not done, by the same functions as `espalier why`.
+// causes determines why installations are not done, with the same functions as `espalier why`.
 type causes struct {
 	scene     Scene
 	relations *relations
@@ -32,7 +32,7 @@ func newCauses(s Scene, r *relations) *causes {
 	return c
 }
 
-// controllers know the Targets of a namespace, if the reader may.
+// controllers returns Controllers that know the Targets of a namespace, if the reader may list them.
 func (c *causes) controllers(namespace string) *explain.Controllers {
 	if known := c.asked[namespace]; known != nil {
 		return known
@@ -42,7 +42,7 @@ func (c *causes) controllers(namespace string) *explain.Controllers {
 	return c.asked[namespace]
 }
 
-// targetNames give package explain the names of Targets, which it reads by way of a client.
+// targetNames provides package explain with the names of Targets, which it reads through a client.
 type targetNames struct {
 	client.Reader
 	namespace string
@@ -52,7 +52,7 @@ type targetNames struct {
 
 var errNotListed = errors.New("the reader may not list targets")
 
-// List answers with the names.
+// List returns the names.
 func (t targetNames) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
 	metadata, ok := list.(*metav1.PartialObjectMetadataList)
 	if !ok || !t.allowed {
@@ -64,16 +64,16 @@ func (t targetNames) List(_ context.Context, list client.ObjectList, _ ...client
 	return nil
 }
 
-// Package explain looks at all siblings of an installation to explain it, several times if it asks the controllers. A page is made anew
-// whenever something changes, so that among many the statuses have to say enough.
+// Package explain reads all siblings of an installation to explain it, several times if it asks the controllers. A page is rendered again
+// whenever something changes, so with many installations the statuses must suffice.
 const (
-	// maxAsked is how many installations may be nested in the same one for the controllers to be asked about them.
+	// maxAsked is the maximum number of installations nested in the same one for which the controllers are asked.
 	maxAsked = 50
-	// maxCluster is how many installations that exchange values, or are nested in the same one, are followed to each other.
+	// maxCluster is the maximum number of installations, exchanging values or nested in the same one, that are followed to each other.
 	maxCluster = 200
 )
 
-// find returns the chains from an object to what holds it up, the most telling first.
+// find returns the chains from an object to what holds it up, the most informative first.
 func (c *causes) find(node *objecttree.Node) []explain.Chain {
 	switch crowd := crowdOf(node.Top()); {
 	case crowd > maxCluster:
@@ -84,7 +84,7 @@ func (c *causes) find(node *objecttree.Node) []explain.Chain {
 	return explain.Find(node, c.controllers(node.Namespace()))
 }
 
-// crowdOf is how many installations, at most, are nested in the same one.
+// crowdOf returns the maximum number of installations nested in the same one.
 func crowdOf(top *objecttree.Node) int {
 	largest := 0
 	top.Walk(func(node *objecttree.Node) {
@@ -95,7 +95,7 @@ func crowdOf(top *objecttree.Node) int {
 	return largest
 }
 
-// of explains one installation, by itself and those that it exchanges values with.
+// of explains one installation, alone and with those that it exchanges values with.
 func (c *causes) of(node *objecttree.Node) []explain.Chain {
 	top := node.Top()
 	for _, cluster := range c.clusters() {
@@ -110,8 +110,8 @@ func (c *causes) of(node *objecttree.Node) []explain.Chain {
 	return c.find(node)
 }
 
-// ofTops explains the tops that are not done, or not up to date. Those of a namespace that have nothing to do with each other are taken
-// apart before, because an explanation looks at all peers of an installation, whether they matter or not.
+// ofTops explains the tops that are not done, or not up to date. Unrelated ones of a namespace are separated first, because an explanation
+// reads all peers of an installation, relevant or not.
 func (c *causes) ofTops() map[*objecttree.Node][]explain.Chain {
 	found := map[*objecttree.Node][]explain.Chain{}
 	for _, cluster := range c.clusters() {
@@ -144,7 +144,7 @@ func unfinished(tops []*objecttree.Node) []*objecttree.Node {
 	return open
 }
 
-// apart is a forest of some trees only.
+// apart returns a forest of some trees only.
 func apart(tops []*objecttree.Node) *objecttree.Forest {
 	var objects objecttree.Objects
 	for _, top := range tops {
@@ -153,7 +153,7 @@ func apart(tops []*objecttree.Node) *objecttree.Forest {
 	return objects.Forest()
 }
 
-// inWhole leads chains through the nodes of the whole forest again.
+// inWhole maps chains back to the nodes of the whole forest.
 func (c *causes) inWhole(chains []explain.Chain) []explain.Chain {
 	for _, chain := range chains {
 		for i, link := range chain {
@@ -163,7 +163,7 @@ func (c *causes) inWhole(chains []explain.Chain) []explain.Chain {
 	return chains
 }
 
-// fromStatus follows failures downwards as far as statuses tell of them. There are none for what is done.
+// fromStatus follows failures downwards as far as statuses report them. It returns none for an object that is done.
 func fromStatus(node *objecttree.Node) []explain.Chain {
 	if node.State() == objecttree.Succeeded && node.Explain().Reason == "" {
 		return nil
@@ -182,7 +182,7 @@ func fromStatus(node *objecttree.Node) []explain.Chain {
 	return []explain.Chain{chain}
 }
 
-// clusters are the tops that exchange values with each other, directly or not, in the order of the forest.
+// clusters returns groups of tops that exchange values, directly or not, in the order of the forest.
 func (c *causes) clusters() [][]*objecttree.Node {
 	joined := map[*objecttree.Node]*objecttree.Node{}
 	var first func(*objecttree.Node) *objecttree.Node
@@ -225,7 +225,7 @@ func (c *causes) clusters() [][]*objecttree.Node {
 	return all
 }
 
-// exportKey is an object that an installation exports. Two that export the same stand in each other's way.
+// exportKey is an object that an installation exports. Two installations with the same export conflict.
 type exportKey struct {
 	scopeKey
 	id dataflow.ObjectID

@@ -7,8 +7,8 @@ import (
 	"reflect"
 )
 
-// ChangeSince says what has become of an overview: which rows are new or different, and which are gone. It returns false if nothing has
-// changed but Now.
+// ChangeSince returns the difference between two overviews: which rows are new or different, and which are gone. It returns false if
+// nothing but Now has changed.
 func ChangeSince(before, after Overview) (OverviewChange, bool) {
 	change := OverviewChange{
 		Now: after.Now, Verdict: after.Verdict, Needs: orEmpty(after.Needs), Soon: orEmpty(after.Soon), Hidden: orEmpty(after.Hidden),
@@ -44,5 +44,5 @@ func changedRows[R any](before, after []R, ref func(R) Ref) (changed []R, gone [
 	return changed, gone
 }
 
-// equal takes no list for the same as an empty one.
+// equal treats a nil list like an empty one.
 func equal[R any](a, b []R) bool { return len(a) == 0 && len(b) == 0 || reflect.DeepEqual(a, b) }

@@ -13,7 +13,7 @@ import (
 	"espalier.dev/internal/pipeline"
 )
 
-// consent is what a person is asked to approve, with what that changes.
+// consent returns what a person is asked to approve, with its effect.
 func (b *board) consent(i int, e Environment, p *pipelinesv1alpha1.PromotionStatus, g gates) *Consent {
 	c := &Consent{Revision: p.Revision, From: e.Revision, Since: startOf(p), Changes: b.changes(i, e, p, g.how)}
 	from := cmp.Or(e.Revision, "nothing")
@@ -32,7 +32,7 @@ func (b *board) consent(i int, e Environment, p *pipelinesv1alpha1.PromotionStat
 	return c
 }
 
-// targetsTold names the targets, with what they run if that is something else than the environment is said to run.
+// targetsTold names the targets, with the revision of those that differ from the environment's.
 func targetsTold(e Environment) string {
 	names := make([]string, 0, len(e.Targets))
 	for _, cell := range e.Targets {
@@ -56,18 +56,18 @@ func passedTold(all []Gate) string {
 	return strings.Join(passed, ", ")
 }
 
-// approvalsTold says who has approved a promotion, and how many more have to.
+// approvalsTold says who has approved a promotion, and how many more approvals are needed.
 func approvalsTold(p *pipelinesv1alpha1.PromotionStatus, how *pipelinesv1alpha1.Promotion) string {
 	if votes := pipeline.VotesFor(how, p); p.Approval == nil && (votes.Quorum > 1 || len(votes.Approvers) > 0) {
 		return "It has " + votes.Told() + "."
 	}
 	if p.Approval == nil {
-		return "Nobody has approved it yet. One approval is enough."
+		return "Not approved yet. One approval is enough."
 	}
 	return decided(string(p.Approval.Decision), p.Approval) + "."
 }
 
-// afterApproval says what happens once somebody has approved.
+// afterApproval says what happens after the approval.
 func afterApproval(g gates) string {
 	for _, gate := range g.all() {
 		if (gate.Kind == "soak" || gate.Kind == "window" || gate.Kind == "hold") && (gate.State == gateCounting || gate.State == gateHeld) {
@@ -76,18 +76,18 @@ func afterApproval(g gates) string {
 	}
 	switch {
 	case g.how == nil:
-		return "Nothing says how to promote."
+		return "No promotion strategy."
 	case g.how.Strategy.PullRequest != nil:
 		return "A pull request to " + g.how.Strategy.PullRequest.URL
 	case g.how.Strategy.Notification != nil:
-		return "A notification; whoever receives it makes the change."
+		return "A notification; its receiver makes the change."
 	case g.how.Strategy.Installation != nil:
-		return "The installations change, and their jobs begin."
+		return "The installations change, and their jobs start."
 	}
-	return "Nothing says how to promote."
+	return "No promotion strategy."
 }
 
-// changes are the fields that the promotion writes, as far as the pipeline itself knows them.
+// changes returns the fields that the promotion writes, as far as the pipeline itself shows them.
 func (b *board) changes(i int, e Environment, p *pipelinesv1alpha1.PromotionStatus, how *pipelinesv1alpha1.Promotion) []FieldShift {
 	value := cmp.Or(p.Value, p.Revision)
 	switch {
@@ -118,7 +118,7 @@ func (b *board) installationTold(cell TargetCell) string {
 	return text
 }
 
-// revisionField is where the revision of an installation stands. Of one on another cluster it is not known, so the usual one is named.
+// revisionField returns the field with the revision of an installation. On another cluster it is unknown, so the usual one is named.
 func (b *board) revisionField(target pipelinesv1alpha1.Target) string {
 	node := b.installationOf(pipelinesv1alpha1.TargetStatus{
 		ClusterAppRef: pipelinesv1alpha1.ClusterAppReference{AppReference: b.p.Spec.AppRef, ClusterRef: target.ClusterRef},

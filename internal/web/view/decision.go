@@ -12,27 +12,28 @@ import (
 	"espalier.dev/internal/pipeline"
 )
 
-// PromotionPreview is what a decision about a promotion comes to. It is made from the pipeline alone, so whoever may read that may see it.
+// PromotionPreview is the effect of a decision about a promotion. It is derived from the pipeline alone, so everybody who may read the
+// pipeline may see it.
 type PromotionPreview struct {
 	Environment string `json:"environment"`
 	Revision    string `json:"revision"`
-	// Warnings are what whoever decides should know first: that it would be refused, or is a downgrade.
+	// Warnings are what to know before deciding: that the decision would be rejected, or is a downgrade.
 	Warnings []string `json:"warnings"`
-	// Targets are what each target runs now, and what it would run.
+	// Targets are the current and the new revision of each target.
 	Targets []TargetShift `json:"targets"`
-	// Approvals says who has approved it.
+	// Approvals says who has approved the promotion.
 	Approvals string `json:"approvals"`
-	// Passed are the gates behind it, Left those that still keep it after the decision.
+	// Passed are the gates that it has passed, Left those that still hold it after the decision.
 	Passed []Gate `json:"passed"`
 	Left   []Gate `json:"left"`
-	// Request is its pull request, if there is one already, and Changes are the fields that are written.
+	// Request is its pull request, if it already exists, and Changes are the fields that are written.
 	Request *Request     `json:"request,omitempty"`
 	Changes []FieldShift `json:"changes"`
-	// Then is what happens, one thing after the other.
+	// Then is what happens next, step by step.
 	Then []string `json:"then"`
 }
 
-// TargetShift is what a target runs before and after. Both are the same if nothing changes there.
+// TargetShift is the revision of a target before and after. Both are the same if nothing changes there.
 type TargetShift struct {
 	Cluster   string `json:"cluster,omitempty"`
 	Namespace string `json:"namespace"`
@@ -41,7 +42,7 @@ type TargetShift struct {
 	Ready     bool   `json:"ready"`
 }
 
-// decision is what a wish about a promotion comes to; nil for those that are about no promotion.
+// decision returns the effect of a wish about a promotion; nil for other wishes.
 func (b *board) decision(w Wish) *PromotionPreview {
 	at := slices.IndexFunc(b.p.Spec.Environments, func(e pipelinesv1alpha1.Environment) bool { return e.Name == w.Environment })
 	how := slices.IndexFunc(decisions, func(d decision) bool { return d.id == w.Action })
@@ -59,11 +60,11 @@ func (b *board) decision(w Wish) *PromotionPreview {
 	after, answer, err := b.after(decisions[how].try, pipeline.Ask{Environment: w.Environment, Revision: preview.Revision, Run: p.Run})
 	switch {
 	case err != nil:
-		preview.Warnings = append(preview.Warnings, "It would be refused: "+err.Error()+".")
+		preview.Warnings = append(preview.Warnings, "It would be rejected: "+err.Error()+".")
 	case answer.Already:
 		preview.Warnings = append(preview.Warnings, "Nothing would change: "+answer.Message+".")
 	case b.p.DeletionTimestamp != nil:
-		preview.Warnings = append(preview.Warnings, "The pipeline is being deleted: nothing is promoted any more.")
+		preview.Warnings = append(preview.Warnings, "The pipeline is being deleted: no more promotions.")
 	}
 	if p.Downgrade && w.Action != "reject" {
 		preview.Warnings = append(preview.Warnings, "A target runs a higher version now: this is a downgrade.")
@@ -79,7 +80,7 @@ func (b *board) decision(w Wish) *PromotionPreview {
 	return preview
 }
 
-// shifts are the targets of an environment, with what they would run.
+// shifts returns the targets of an environment, with the revisions that they would run.
 func shifts(card Environment, p *pipelinesv1alpha1.PromotionStatus, action string) []TargetShift {
 	all := make([]TargetShift, 0, len(card.Targets))
 	for _, cell := range card.Targets {
@@ -92,8 +93,8 @@ func shifts(card Environment, p *pipelinesv1alpha1.PromotionStatus, action strin
 	return all
 }
 
-// sorted are the gates that are behind a promotion after a decision, and those that still keep it. The decision itself is no approval that
-// somebody else has given.
+// sorted returns the gates that a promotion has passed after a decision, and those that still hold it. The decision itself is not an
+// approval by another user.
 func sorted(all []Gate, approved bool) (passed, left []Gate) {
 	passed, left = []Gate{}, []Gate{}
 	for _, gate := range all {
@@ -108,7 +109,7 @@ func sorted(all []Gate, approved bool) (passed, left []Gate) {
 	return passed, left
 }
 
-// then is what happens after a decision that lets a promotion go on.
+// then returns what happens after a decision that lets a promotion continue.
 func (b *board) then(at int, g gates, left []Gate) []string {
 	var steps []string
 	for _, gate := range left {
@@ -117,29 +118,29 @@ func (b *board) then(at int, g gates, left []Gate) []string {
 	steps = append(steps, byStrategy(g.how))
 	steps = append(steps, fmt.Sprintf("It has arrived when all targets of %s are healthy at it.", g.spec.Name))
 	if at+1 < len(b.p.Spec.Environments) {
-		steps = append(steps, fmt.Sprintf("After that it is on its way to %s.", b.p.Spec.Environments[at+1].Name))
+		steps = append(steps, fmt.Sprintf("After that, its promotion to %s starts.", b.p.Spec.Environments[at+1].Name))
 	}
 	return steps
 }
 
-// byStrategy says how a revision is brought into an environment.
+// byStrategy says how a revision gets into an environment.
 func byStrategy(how *pipelinesv1alpha1.Promotion) string {
 	switch {
 	case how != nil && how.Strategy.PullRequest != nil:
 		request := how.Strategy.PullRequest
-		return fmt.Sprintf("A pull request into %s of %s is opened. Somebody has to merge it there.", request.BaseBranch, request.URL)
+		return fmt.Sprintf("A pull request into %s of %s is opened. It must be merged there.", request.BaseBranch, request.URL)
 	case how != nil && how.Strategy.Notification != nil:
-		return "A notification is sent. Whoever receives it makes the change."
+		return "A notification is sent. Its receiver makes the change."
 	case how != nil && how.Strategy.Installation != nil:
-		return "The installations are changed, and their jobs begin."
+		return "The installations are changed, and their jobs start."
 	}
-	return "Nothing says how to promote: set a strategy."
+	return "No promotion strategy: set one."
 }
 
-// rejected is what happens after a rejection.
+// rejected returns what happens after a rejection.
 func rejected(card Environment, p *pipelinesv1alpha1.PromotionStatus) []string {
 	return []string{
 		fmt.Sprintf("%s keeps what it runs: %s.", card.Name, cmp.Or(card.Revision, "nothing")),
-		fmt.Sprintf("%s gets there only if somebody asks for a retry. A newer revision comes by itself.", p.Revision),
+		fmt.Sprintf("%s gets there only after a retry. A newer revision is promoted automatically.", p.Revision),
 	}
 }

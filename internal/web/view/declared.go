@@ -14,18 +14,17 @@ import (
 	"espalier.dev/internal/lru"
 )
 
-// declared is what a blueprint says of its imports and exports.
+// declared is what a blueprint declares about its imports and exports.
 type declared struct {
 	imports []lsv1alpha1.ImportDefinition
 	exports []lsv1alpha1.ExportDefinition
 }
 
-// inlineBlueprints keeps what was read, since a page is made anew with each change of anything on it.
+// inlineBlueprints caches parsed blueprints, since a page is rendered again with each change of anything on it.
 var inlineBlueprints = lru.NewCache[declared](16 << 20)
 
-// declaredBy reads the blueprint of an installation if the installation contains it. Others are in registries and repositories, where a
-// page that is made ten times in a second cannot look: NewDeclared tells of these when somebody asks. Of one that cannot be read, nothing
-// is known.
+// declaredBy reads the blueprint of an installation if the installation contains it. Others are in registries and repositories, which a
+// page that is rendered ten times per second cannot read: NewDeclared shows these on request. An unreadable blueprint declares nothing.
 func declaredBy(object *lsv1alpha1.Installation) declared {
 	if object.Spec.Blueprint.Inline == nil {
 		return declared{}
@@ -52,7 +51,7 @@ func readDeclared(tree lsv1alpha1.AnyJSON) declared {
 	return declared{imports: b.Imports, exports: b.Exports}
 }
 
-// NewDeclared shows what the blueprint of an installation says of its imports and exports, wherever that was read.
+// NewDeclared shows what the blueprint of an installation declares about its imports and exports, wherever it was read.
 func NewDeclared(object *lsv1alpha1.Installation, imports []lsv1alpha1.ImportDefinition, exports []lsv1alpha1.ExportDefinition) Declared {
 	d := declared{imports: imports, exports: exports}
 	shown := Declared{Imports: []NamedType{}, Exports: []NamedType{}, Defaults: orEmpty(d.defaults(provides(object)))}
@@ -65,7 +64,7 @@ func NewDeclared(object *lsv1alpha1.Installation, imports []lsv1alpha1.ImportDef
 	return shown
 }
 
-// eachImport visits all imports, also those that depend on others.
+// eachImport visits all imports, including conditional ones.
 func (d declared) eachImport(visit func(*lsv1alpha1.ImportDefinition)) {
 	for i := range d.imports {
 		visit(&d.imports[i])
@@ -73,7 +72,7 @@ func (d declared) eachImport(visit func(*lsv1alpha1.ImportDefinition)) {
 	}
 }
 
-// typeOfImport looks for an import, also among those that depend on others.
+// typeOfImport returns the type of an import, including conditional ones.
 func (d declared) typeOfImport(name string) string {
 	for i := range d.imports {
 		if d.imports[i].Name == name {
@@ -94,8 +93,8 @@ func (d declared) typeOfExport(name string) string {
 	return TypeWords(&d.exports[i].FieldValueDefinition)
 }
 
-// defaults are the imports that an installation does not provide, and that have a value nevertheless. Those that depend on another one
-// count only if that is provided.
+// defaults returns the imports that an installation does not provide, and that have a value nevertheless. Conditional ones count only if
+// the import that they depend on is provided.
 func (d declared) defaults(provided func(name string) bool) []Value {
 	var all []Value
 	for i := range d.imports {
@@ -117,7 +116,7 @@ func hasDefault(d *lsv1alpha1.ImportDefinition) bool {
 	return !d.IsRequired() && d.Default != nil && dataflow.TypeOf(&d.FieldValueDefinition) == lsv1alpha1.ImportTypeData
 }
 
-// longestDefault is how many bytes of a default are told.
+// longestDefault is the maximum displayed length of a default, in bytes.
 const longestDefault = 200
 
 func shortJSON(raw []byte) string {
@@ -125,13 +124,13 @@ func shortJSON(raw []byte) string {
 		return string(raw)
 	}
 	cut := longestDefault
-	for cut > 0 && raw[cut]&0xC0 == 0x80 { // in the midst of a character
+	for cut > 0 && raw[cut]&0xC0 == 0x80 { // inside a character
 		cut--
 	}
 	return string(raw[:cut]) + "…"
 }
 
-// provides reports whether an installation gives an import a value itself.
+// provides returns a function that reports whether an installation itself provides an import.
 func provides(object *lsv1alpha1.Installation) func(name string) bool {
 	return func(name string) bool {
 		_, mapped := object.Spec.ImportDataMappings[name]

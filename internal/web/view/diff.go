@@ -5,7 +5,7 @@ package view
 
 import "espalier.dev/internal/preview"
 
-// NewDiff shows what a job would change.
+// NewDiff returns the document of what a job would change.
 func NewDiff(found *preview.Diff) Diff {
 	shown := Diff{Objects: []ObjectDiff{}, Notes: orEmpty(found.Notes)}
 	for _, change := range found.Changes {

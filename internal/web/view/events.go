@@ -14,16 +14,19 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// maxEvents is how many events a page shows. Older ones are found by kubectl.
+// maxEvents is the maximum number of events on a page. kubectl shows older ones.
 const maxEvents = 100
 
-// events are what a page shows of what was said about some objects, the newest first.
+// EventsAbout returns the events about one object, the newest first, as a page shows them.
+func (s Scene) EventsAbout(ref Ref) []Event { return s.events(map[Ref]bool{ref: true}) }
+
+// events returns the events about some objects that a page shows, the newest first.
 func (s Scene) events(about map[Ref]bool) []Event {
 	all := s.said(about)
 	return all[:min(len(all), maxEvents)]
 }
 
-// said is what was said about some objects, the newest first. What was said again and again counts once.
+// said returns the events about some objects, the newest first. Repeated events are counted in one entry.
 func (s Scene) said(about map[Ref]bool) []Event {
 	type saying struct {
 		about               Ref
@@ -77,7 +80,7 @@ func eventOf(e *eventsv1.Event, about Ref) Event {
 	return told
 }
 
-// phases are those that the controllers of installations announce.
+// phases are those that the controllers of installations announce in events.
 var phases = []lsv1alpha1.Phase{
 	lsv1alpha1.PhaseInit, lsv1alpha1.PhaseCleanupOrphaned, lsv1alpha1.PhaseObjectsCreated, lsv1alpha1.PhaseProgressing,
 	lsv1alpha1.PhaseCompleting, lsv1alpha1.PhaseSucceeded, lsv1alpha1.PhaseFailed, lsv1alpha1.PhaseInitDelete,

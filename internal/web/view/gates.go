@@ -25,14 +25,14 @@ const (
 	gateHeld       = "held"
 )
 
-// gates are what a revision has to pass on its way from one environment to the next.
+// gates are what a revision must pass on its way from one environment to the next.
 type gates struct {
 	board        *board
 	spec, source pipelinesv1alpha1.Environment
 	before, card Environment
 	promotion    *pipelinesv1alpha1.PromotionStatus
 	how          *pipelinesv1alpha1.Promotion
-	// holds are those of now, later those that come after the approval, if one is waited for.
+	// holds are the current ones, later those after the approval, if one is needed.
 	holds, later []pipelinesv1alpha1.Hold
 }
 
@@ -49,17 +49,17 @@ func (b *board) gatesTo(i int, before, card Environment) gates {
 	return g
 }
 
-// holdsIfApproved asks the plan what would hold a promotion if somebody approved it now.
+// holdsIfApproved returns what would hold a promotion after an approval, according to the plan.
 func (b *board) holdsIfApproved(environment string, promotion *pipelinesv1alpha1.PromotionStatus) []pipelinesv1alpha1.Hold {
 	ask := pipeline.Ask{Environment: environment, Revision: promotion.Revision, Run: promotion.Run}
 	approved, _, err := b.after(approvedByAll, ask)
 	if err != nil {
-		return b.holdsAt(environment) // It is about to be superseded: then nothing comes after the approval.
+		return b.holdsAt(environment) // The promotion is about to be superseded: then nothing follows the approval.
 	}
 	return approved.holdsAt(environment)
 }
 
-// approvedByAll is an approval that is enough, whatever the pipeline demands.
+// approvedByAll is an approval that suffices, whatever the pipeline demands.
 func approvedByAll(p *pipelinesv1alpha1.Pipeline, ask pipeline.Ask) (pipeline.Answer, error) {
 	for _, how := range demands(p) {
 		how.Approval = nil
@@ -67,7 +67,7 @@ func approvedByAll(p *pipelinesv1alpha1.Pipeline, ask pipeline.Ask) (pipeline.An
 	return pipeline.Approve(p, ask)
 }
 
-// demands are all places of a pipeline that say how to promote.
+// demands returns all promotion blocks of a pipeline.
 func demands(p *pipelinesv1alpha1.Pipeline) []*pipelinesv1alpha1.Promotion {
 	all := []*pipelinesv1alpha1.Promotion{p.Spec.Promotion}
 	for _, e := range p.Spec.Environments {
@@ -76,7 +76,7 @@ func demands(p *pipelinesv1alpha1.Pipeline) []*pipelinesv1alpha1.Promotion {
 	return slices.DeleteFunc(all, func(how *pipelinesv1alpha1.Promotion) bool { return how == nil })
 }
 
-// after is the board as it would be if somebody decided something now, and what the controller would answer.
+// after returns the board as it would be after a decision, and the controller's answer to that.
 func (b *board) after(decide decide, ask pipeline.Ask) (*board, pipeline.Answer, error) {
 	next := *b
 	next.p, ask.Time, ask.Anyone = b.p.DeepCopy(), b.scene.Now, true
@@ -88,12 +88,12 @@ func (b *board) after(decide decide, ask pipeline.Ask) (*board, pipeline.Answer,
 	return &next, answer, nil
 }
 
-// waits reports whether the promotion of the coming revision is in a state.
+// waits reports whether the promotion of the coming revision is in one of the states.
 func (g gates) waits(states ...pipelinesv1alpha1.PromotionState) bool {
 	return g.promotion != nil && slices.Contains(states, g.promotion.State)
 }
 
-// begun reports whether the gates that keep a promotion from beginning are behind it.
+// begun reports whether the promotion has passed the gates that keep it from starting.
 func (g gates) begun() bool {
 	return g.promotion != nil && !g.waits(
 		pipelinesv1alpha1.PromotionUnapproved, pipelinesv1alpha1.PromotionRejected, pipelinesv1alpha1.PromotionUnattempted,
@@ -130,7 +130,7 @@ func untilOf(hold *pipelinesv1alpha1.Hold) *time.Time {
 	return timeOf(hold.Until.Time)
 }
 
-// health is passed when the environment before is healthy at the revision.
+// health is passed when the previous environment is healthy at the revision.
 func (g gates) health() Gate {
 	gate := Gate{Kind: "health", Label: g.source.Name + " is healthy", State: gateNotReached}
 	switch tone := g.before.Status.Tone; {
@@ -144,7 +144,7 @@ func (g gates) health() Gate {
 	return gate
 }
 
-// soak is passed when the environment before has been healthy for long enough.
+// soak is passed when the previous environment has been healthy for long enough.
 func (g gates) soak() Gate {
 	gate := Gate{Kind: "soak", Label: "Soak " + string(g.source.MinHealthy), State: gateNotReached}
 	length, err := g.source.MinHealthy.Parse()
@@ -155,7 +155,7 @@ func (g gates) soak() Gate {
 	hold := find(g.later, pipelinesv1alpha1.HoldSoaking)
 	switch {
 	case g.promotion != nil && g.promotion.Expedited:
-		gate.State, gate.Detail = gatePassed, "somebody asked to promote without waiting for it"
+		gate.State, gate.Detail = gatePassed, "skipped by a request to promote now"
 	case hold != nil:
 		gate.State, gate.Since, gate.Until, gate.Detail = gateCounting, g.before.Since, untilOf(hold), hold.Message
 	case g.before.Since == nil || g.before.Status.Tone != Done:
@@ -168,13 +168,13 @@ func (g gates) soak() Gate {
 	return gate
 }
 
-// window is passed while promotions may begin.
+// window is passed while promotions may start.
 func (g gates) window() Gate {
 	gate := Gate{Kind: "window", Label: "Window", State: gateNotReached, Detail: windowsInWords(g.spec.Windows)}
 	hold := find(g.later, pipelinesv1alpha1.HoldOutsideWindow)
 	switch {
 	case g.promotion != nil && g.promotion.Expedited:
-		gate.State, gate.Detail = gatePassed, "somebody asked to promote without waiting for it"
+		gate.State, gate.Detail = gatePassed, "skipped by a request to promote now"
 	case hold != nil:
 		gate.State, gate.Since, gate.Until, gate.Detail = gateCounting, timeOf(hold.Since.Time), untilOf(hold), hold.Message
 	case g.begun():
@@ -185,7 +185,7 @@ func (g gates) window() Gate {
 	return gate
 }
 
-// windowsInWords says when promotions may begin.
+// windowsInWords says when promotions may start.
 func windowsInWords(windows []pipelinesv1alpha1.Window) string {
 	var all []string
 	for _, w := range windows {
@@ -222,7 +222,7 @@ func (g gates) approval() Gate {
 	return gate
 }
 
-// vote is the gate that waits for the reader, or for one of several.
+// vote is the gate that waits for the reader, or for one of several approvers.
 func (g gates) vote(gate Gate) Gate {
 	gate.Label, gate.State, gate.Since = "Your approval", gateYours, startOf(g.promotion)
 	if votes := pipeline.VotesFor(g.how, g.promotion); votes.Quorum > 1 || len(votes.Approvers) > 0 {
@@ -246,7 +246,7 @@ func decided(what string, approval *pipelinesv1alpha1.Approval) string {
 	return text
 }
 
-// startOf is when a promotion came into its state.
+// startOf returns when a promotion reached its state.
 func startOf(p *pipelinesv1alpha1.PromotionStatus) *time.Time {
 	if p.StateTransitionTime != nil {
 		return timeOf(p.StateTransitionTime.Time)
@@ -254,7 +254,7 @@ func startOf(p *pipelinesv1alpha1.PromotionStatus) *time.Time {
 	return timeOf(p.StartTime.Time)
 }
 
-// ownGates are the holds that other gates tell of.
+// ownGates are the holds that other gates show.
 var ownGates = []pipelinesv1alpha1.HoldReason{
 	pipelinesv1alpha1.HoldSoaking, pipelinesv1alpha1.HoldOutsideWindow, pipelinesv1alpha1.HoldWaitingForApproval,
 	pipelinesv1alpha1.HoldWaitingForMerge, pipelinesv1alpha1.HoldRetrying, pipelinesv1alpha1.HoldFailed, pipelinesv1alpha1.HoldAbandoned,
@@ -262,7 +262,7 @@ var ownGates = []pipelinesv1alpha1.HoldReason{
 	pipelinesv1alpha1.HoldUnsettled, pipelinesv1alpha1.HoldNoStrategy,
 }
 
-// stops are what else keeps the promotion: what people hold, and what has to be corrected.
+// stops are what else holds the promotion: user holds, and what must be corrected.
 func (g gates) stops() []Gate {
 	var all []Gate
 	for _, hold := range append(g.board.holdsAt(""), g.holds...) {
@@ -283,12 +283,12 @@ func (g gates) stops() []Gate {
 	return all
 }
 
-// strategy is how the revision gets into the environment.
+// strategy is the gate for how the revision gets into the environment.
 func (g gates) strategy() Gate {
 	gate := Gate{Kind: "strategy", Label: strategyLabel(g.how), State: gateNotReached}
 	p := g.promotion
 	if g.how == nil {
-		gate.State, gate.Detail = gateFailed, fmt.Sprintf("nothing says how to promote to environment %s", g.spec.Name)
+		gate.State, gate.Detail = gateFailed, fmt.Sprintf("environment %s has no promotion strategy", g.spec.Name)
 		return gate
 	}
 	if p == nil || g.card.Coming != "" && p.Revision != g.card.Coming {
@@ -309,7 +309,7 @@ func (g gates) strategy() Gate {
 	return gate
 }
 
-// strategyStates say how far a promotion has come that has begun.
+// strategyStates describe the progress of a promotion that has started.
 var strategyStates = map[pipelinesv1alpha1.PromotionState]string{
 	pipelinesv1alpha1.PromotionComplete:   gatePassed,
 	pipelinesv1alpha1.PromotionSucceeded:  gatePassed,

@@ -14,14 +14,14 @@ import (
 	"espalier.dev/internal/objecttree"
 )
 
-// States of edges. One without a state is of a value that is still to come.
+// States of edges. The value of an edge without a state does not exist yet.
 const (
 	edgeThere   = "there"
 	edgeMissing = "missing"
 	edgeCut     = "cut"
 )
 
-// drawing is a graph in the making.
+// drawing is a graph under construction.
 type drawing struct {
 	tree   *tree
 	rows   map[string]Row
@@ -31,7 +31,7 @@ type drawing struct {
 	inside map[string]bool
 }
 
-// graph draws what an installation contains: nested installations and its own deploy items, with what they hand to each other. Nested
+// graph draws the contents of an installation: nested installations and its own deploy items, with the values that they exchange. Nested
 // installations that contain others are groups. What they deploy is on their own pages.
 func (t *tree) graph(rows []Row) Graph {
 	d := &drawing{
@@ -58,13 +58,13 @@ func (t *tree) graph(rows []Row) Graph {
 	return d.laidOut()
 }
 
-// lacks reports whether an installation has an import that nobody provides: then it is drawn itself, with what it waits for.
+// lacks reports whether an installation has a missing import: then it is drawn itself, with what it waits for.
 func (d *drawing) lacks(node *objecttree.Node) bool {
 	row := d.rows[idOf(refOf(node))]
 	return slices.ContainsFunc(row.Imports, func(v Value) bool { return v.State == valueMissing })
 }
 
-// contents adds the nested installations of one.
+// contents adds the nested installations of an installation.
 func (d *drawing) contents(node *objecttree.Node, parent string) {
 	for _, nested := range installationsBelow(node) {
 		id := d.add(nested, parent)
@@ -83,7 +83,7 @@ func (d *drawing) add(node *objecttree.Node, parent string) string {
 	return n.ID
 }
 
-// detail is how long it has taken, or what it waits for.
+// detail returns how long an object took, or what it waits for.
 func (d *drawing) detail(node *objecttree.Node, row Row) string {
 	if row.Status.Tone != Done {
 		return row.WaitsFor
@@ -96,7 +96,7 @@ func (d *drawing) detail(node *objecttree.Node, row Row) string {
 	return ""
 }
 
-// worked is when work on an object began.
+// worked returns when work on an object started.
 func (r Row) worked() time.Time {
 	for _, span := range r.Spans {
 		if span.What != SpanWaits {
@@ -106,7 +106,7 @@ func (r Row) worked() time.Time {
 	return r.Spans[0].Start
 }
 
-// lasted writes a duration in its two largest units.
+// lasted formats a duration in its two largest units.
 func lasted(d time.Duration) string {
 	seconds := int(d.Round(time.Second) / time.Second)
 	parts := []struct {
@@ -128,7 +128,7 @@ func lasted(d time.Duration) string {
 	return strings.Join(said, " ")
 }
 
-// connect draws the values that come to a node, and what else it depends on.
+// connect draws the edges to a node, from its values and its dependencies.
 func (d *drawing) connect(row Row, parent string) {
 	for _, value := range row.Imports {
 		switch {
@@ -145,7 +145,7 @@ func (d *drawing) connect(row Row, parent string) {
 	}
 }
 
-// dependency is the state of an edge from something that has to be done first.
+// dependency returns the state of an edge from something that must be done first.
 func (d *drawing) dependency(node *objecttree.Node) string {
 	switch {
 	case node == nil:
@@ -172,7 +172,7 @@ func (d *drawing) stateOf(value Value) string {
 	return ""
 }
 
-// cut reports whether a failure keeps an object from being done: its own, or one of an object that it waits for.
+// cut reports whether a failure keeps an object from being done: its own, or that of an object that it waits for.
 func (t *tree) cut(node *objecttree.Node) bool {
 	if known, ok := t.cuts[node]; ok {
 		return known
@@ -186,7 +186,7 @@ func (t *tree) cut(node *objecttree.Node) bool {
 	return found
 }
 
-// ghost adds a source that does not exist.
+// ghost adds a missing source.
 func (d *drawing) ghost(value Value, parent string) string {
 	id := "missing/" + idOf(*value.Source)
 	if _, known := d.nodes[id]; known {
@@ -204,12 +204,12 @@ func (d *drawing) ghost(value Value, parent string) string {
 	return id
 }
 
-// hashed reports whether an object has one of the names that package dataflow makes for nested scopes, which say nothing to people.
+// hashed reports whether an object has a name that package dataflow generates for nested scopes, which mean nothing to people.
 func hashed(source Ref) bool {
 	return len(source.Name) == len(dataflow.ObjectName("", "A")) && source.Kind != "Secret" && source.Kind != "ConfigMap"
 }
 
-// edge adds an edge. Several values between the same two nodes share one, which is as bad as the worst of them.
+// edge adds an edge. Several values between the same two nodes share one, whose state is that of the worst.
 func (d *drawing) edge(from, to, label, state string) {
 	k := [2]string{from, to}
 	at, known := d.edges[k]
@@ -243,7 +243,7 @@ func (d *drawing) laidOut() Graph {
 	return g
 }
 
-// NewEdge is a line of a drawing, of a target or of anything else.
+// NewEdge returns the edge for a line of a drawing, which is for a target or for other values.
 func NewEdge(line diagram.Line, target bool) Edge {
 	return Edge{
 		From: line.From, To: line.To, Label: line.Label, State: line.State, Path: line.Path, LabelX: line.LabelX, LabelY: line.LabelY,

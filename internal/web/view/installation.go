@@ -6,12 +6,12 @@ package view
 import (
 	"fmt"
 
-	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/explain"
 	"espalier.dev/internal/objecttree"
+	"espalier.dev/internal/run"
 )
 
-// NewInstallation makes the page of an installation and of everything below it.
+// NewInstallation returns the page of an installation and everything below it.
 func NewInstallation(s Scene, namespace, name string) Installation {
 	page := Installation{
 		Now: s.Now.UTC(), Ref: Ref{"Installation", namespace, name}, Rows: []Row{}, Past: []PastJob{}, Actions: []Action{},
@@ -39,7 +39,7 @@ func NewInstallation(s Scene, namespace, name string) Installation {
 	return page
 }
 
-// describe fills in what there is to know about the installation itself.
+// describe fills in the data of the installation itself.
 func (page *Installation) describe(t *tree) {
 	node := t.node
 	page.Exists = true
@@ -73,17 +73,17 @@ func blueprintOf(node *objecttree.Node) string {
 	return ""
 }
 
-// tree is an installation with what is below it and with why it is not done.
+// tree is an installation with what is below it and why it is not done.
 type tree struct {
 	scene     Scene
 	node      *objecttree.Node
 	relations *relations
 	causes    *causes
 	chains    []explain.Chain
-	// explained is what is known of the objects on the way to causes.
+	// explained is what is known about the objects on the way to causes.
 	explained map[*objecttree.Node]objecttree.Explanation
 	values    *values
-	// items are what deploy items depend on, by the name that their execution gives to them.
+	// items are the deploy items by the name that their execution gives them.
 	items map[*objecttree.Node]map[string][]*objecttree.Node
 	cuts  map[*objecttree.Node]bool
 }
@@ -103,7 +103,7 @@ func newTree(s Scene, forest *objecttree.Forest, node *objecttree.Node) *tree {
 	return t
 }
 
-// known is what holds an object up: what its controller would say if it is on the way to a cause, or else what its status says.
+// known returns what holds an object up: what its controller would say if it is on the way to a cause, or else what its status says.
 func (t *tree) known(node *objecttree.Node) objecttree.Explanation {
 	if known, ok := t.explained[node]; ok {
 		return known
@@ -111,22 +111,25 @@ func (t *tree) known(node *objecttree.Node) objecttree.Explanation {
 	return node.Explain()
 }
 
-// verdict is what there is to say of the installation in one sentence.
+// verdict describes the installation in one sentence.
 func (t *tree) verdict(progress Progress) string {
 	name := t.node.Name()
 	if len(t.chains) == 0 {
 		return name + " is done."
 	}
 	cause := t.chains[0].Cause()
+	if t.node.HeldBack() && cause.Reason == run.ReasonSuspended && t.node.State() != objecttree.Succeeded {
+		return name + " is " + t.node.Suspension().String() + "."
+	}
 	switch own := cause.Node == t.node; t.node.State() {
 	case objecttree.Succeeded:
 		return name + " is done, but " + firstLine(explain.Message(cause)) + "."
 	case objecttree.NotStarted:
-		return "Nobody has asked " + name + " for a job yet."
+		return "No job requested for " + name + " yet."
 	case objecttree.Requested:
-		return name + " was asked for a job, which has not begun."
+		return name + " has a requested job that has not started."
 	case objecttree.Pending:
-		return name + " waits until its job gets here."
+		return name + " waits until the job reaches it."
 	case objecttree.Failed:
 		return t.verdictOfFailed(cause, own)
 	default:
@@ -136,7 +139,7 @@ func (t *tree) verdict(progress Progress) string {
 
 func (t *tree) verdictOfFailed(cause explain.Link, own bool) string {
 	text := t.node.Name() + " failed"
-	if t.node.Status.Phase == lsv1alpha1.PhaseDeleteFailed {
+	if t.node.DeletionFailed() {
 		text = t.node.Name() + " could not be deleted"
 	}
 	if holder := holderOf(cause.Node); !own && holder != t.node {
@@ -170,16 +173,16 @@ func (t *tree) verdictOfRunning(cause explain.Link, own bool, progress Progress)
 	return name + " is at work."
 }
 
-// verbs say how an object is doing, as `espalier why` does.
+// verbs describe the state of an object, as in `espalier why`.
 var verbs = map[objecttree.State]string{
 	objecttree.NotStarted: "has not started", objecttree.Requested: "has not started", objecttree.Pending: "has not started",
 	objecttree.Running: "is not done", objecttree.Failed: "has failed", objecttree.Succeeded: "has succeeded, but",
 }
 
-// maxOthers is how many further causes are told, as many as by `espalier why`.
+// maxOthers is the maximum number of further causes, as in `espalier why`.
 const maxOthers = 5
 
-// why is the answer of `espalier why`; nil if there is nothing to explain.
+// why returns the answer of `espalier why`; nil if there is nothing to explain.
 func (t *tree) why() *Why {
 	if len(t.chains) == 0 {
 		return nil
@@ -207,7 +210,7 @@ func (t *tree) why() *Why {
 	return w
 }
 
-// answer is the headline of `espalier why`, without its times, which pages count themselves.
+// answer returns the headline of `espalier why`, without its times, which pages compute themselves.
 func (t *tree) answer(chain explain.Chain) string {
 	text := t.node.Title() + " " + verbs[t.node.State()]
 	switch link := chain.Cause(); {
@@ -219,7 +222,7 @@ func (t *tree) answer(chain explain.Chain) string {
 	return text + " because of " + firstLine(explain.Sentence(chain))
 }
 
-// speaker is who has said what is known of an object.
+// speaker returns who reported what is known about an object.
 func speaker(node *objecttree.Node) string {
 	if item, ok := node.DeployItem(); ok && item.Status.Deployer.Name != "" {
 		return "deployer " + item.Status.Deployer.Name

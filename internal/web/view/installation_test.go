@@ -103,7 +103,7 @@ func TestValues(t *testing.T) {
 	expect(t, "key", root.Key, "key")
 	expect(t, "masked", root.Secret, true)
 	handed := rowOf(t, page, "Installation", "shop-network").Imports[0]
-	expect(t, "a secret that is handed down", handed.Secret, true)
+	expect(t, "a secret that is passed on", handed.Secret, true)
 	expect(t, "its giver", handed.Giver.Name, "shop")
 	expect(t, "its state", handed.State, "there")
 	subnet := rowOf(t, page, "Installation", "shop-payments").Imports[0]
@@ -116,7 +116,7 @@ func TestValues(t *testing.T) {
 	expect(t, "target", target.Kind+" "+target.Source.Name, "target cluster")
 }
 
-// What a blueprint in the installation says of values is told with them: types, and defaults of imports that nobody provides.
+// Values are shown with what an inline blueprint declares about them: types, and defaults of imports that are not provided.
 func TestTypesAndDefaults(t *testing.T) {
 	const blueprint = `apiVersion: landscaper.gardener.cloud/v1alpha1
 kind: Blueprint
@@ -169,7 +169,7 @@ exports:
 			"host kubernetes-cluster into shopHost for [onlooker] and 0")
 }
 
-// A blueprint that cannot be read, or is elsewhere, keeps no page from being made.
+// A blueprint that is unreadable or external does not prevent the page.
 func TestBlueprintsThatCannotBeRead(t *testing.T) {
 	broken := testkit.Installation("a", "broken").Blueprint("imports: [").ImportData("size", "size").Build()
 	odd := testkit.Installation("a", "odd").Build()
@@ -243,7 +243,7 @@ func TestActions(t *testing.T) {
 	expect(t, "interrupt", find(page, "interrupt").Unavailable, "")
 	expect(t, "command", find(page, "reconcile").Command, "espalier reconcile shop -n a")
 	nested := view.NewInstallation(s, "a", "shop-mail")
-	if u := find(nested, "delete").Unavailable; !strings.Contains(u, "Ask at its root, shop.") {
+	if u := find(nested, "delete").Unavailable; !strings.Contains(u, "Use its root, shop.") {
 		t.Errorf("a nested one: %q", u)
 	}
 	s.Rights = without("patch installations")
@@ -255,11 +255,19 @@ func TestActions(t *testing.T) {
 	flowing := testkit.Installation("a", "flow").Continuous().Build()
 	flowing.Status.RunStatus = lsv1alpha1.RunStatus{Phase: lsv1alpha1.PhaseSucceeded}
 	continuous := view.NewInstallation(sceneOf(flowing), "a", "flow")
-	expect(t, "abort", find(continuous, "abort").Unavailable, "Nothing is being worked on.")
+	expect(t, "abort", find(continuous, "abort").Unavailable, "Nothing is in progress.")
 	expect(t, "force", find(continuous, "force").Command,
 		"kubectl annotate --overwrite installation flow -n a landscaper.gardener.cloud/operation=force-reconcile")
 	expect(t, "flow", continuous.Flow, "Continuous")
 	expect(t, "verdict", continuous.Verdict, "flow is done.")
+	flowing.DeletionTimestamp, flowing.Finalizers = &metav1.Time{Time: now}, []string{lsv1alpha1.Finalizer}
+	flowing.Status.Phase = lsv1alpha1.PhaseFailed
+	undeleted := view.NewInstallation(sceneOf(flowing), "a", "flow")
+	for _, action := range []string{"reconcile", "force", "delete"} {
+		expect(t, action+" after a failed deletion", find(undeleted, action).Unavailable, "")
+	}
+	expect(t, "verdict", undeleted.Verdict, "flow could not be deleted.")
+	expect(t, "tone", view.NewOverview(sceneOf(flowing)).Installations[0].Status.Tone, view.GoingFailed)
 }
 
 func TestEventsAreFolded(t *testing.T) {
@@ -300,7 +308,7 @@ func TestDeployedObjects(t *testing.T) {
 	row := rowOf(t, page, "DeployItem", "blog-site")
 	expect(t, "objects", row.Objects, []view.Deployed{{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "web", Name: "site"}})
 	expect(t, "export", row.Exports[0].Source.Name+" "+row.Exports[0].Key, "exported config")
-	expect(t, "verdict", page.Verdict, "Nobody has asked blog for a job yet.")
+	expect(t, "verdict", page.Verdict, "No job requested for blog yet.")
 }
 
 // TestTheSameAnswerAsTheCommandLine compares the page with what `espalier why` prints about the same objects in an API server.

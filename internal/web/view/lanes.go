@@ -11,7 +11,7 @@ import (
 	pipelinesv1alpha1 "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// lanes are the revisions that the status remembers, the newest first, each with where it has been.
+// lanes returns the revisions in the status, the newest first, each with its environments.
 func (b *board) lanes() []Lane {
 	lanes := []Lane{}
 	byRevision := b.promotions()
@@ -25,7 +25,8 @@ func (b *board) lanes() []Lane {
 	return lanes
 }
 
-// promotions are the last promotion of each revision to each environment. The revision of the first environment is there without any.
+// promotions returns the last promotion of each revision to each environment. The revision of the first environment is included without
+// any.
 func (b *board) promotions() map[string]map[string]pipelinesv1alpha1.PromotionStatus {
 	all := map[string]map[string]pipelinesv1alpha1.PromotionStatus{}
 	of := func(revision string) map[string]pipelinesv1alpha1.PromotionStatus {
@@ -52,7 +53,7 @@ func (b *board) promotions() map[string]map[string]pipelinesv1alpha1.PromotionSt
 	return all
 }
 
-// lane follows one revision. When it was in the first environment is told by that environment, or by the first promotion from there.
+// lane follows one revision. The time in the first environment comes from that environment, or from the first promotion from there.
 func (b *board) lane(revision string, promotions map[string]pipelinesv1alpha1.PromotionStatus) Lane {
 	lane := Lane{Revision: revision, Marks: []Mark{}, Ended: "moving"}
 	environments := b.p.Spec.Environments
@@ -81,7 +82,7 @@ func (b *board) lane(revision string, promotions map[string]pipelinesv1alpha1.Pr
 	return lane
 }
 
-// superseded reports whether another revision goes through the pipeline by now and this one is nowhere on its way.
+// superseded reports whether another revision has replaced this one in the pipeline, and no promotion of this one is under way.
 func (b *board) superseded(revision string) bool {
 	for _, e := range b.p.Status.Environments {
 		if e.Promotion != nil && e.Promotion.Revision == revision && !over(e.Promotion.State) {
@@ -91,7 +92,7 @@ func (b *board) superseded(revision string) bool {
 	return b.p.Status.LatestRevision != "" && b.p.Status.LatestRevision != revision
 }
 
-// ranAnyway is when an environment has settled on a revision that nobody promoted to it; nil if it has not.
+// ranAnyway returns when an environment settled on a revision without a promotion; nil if it did not.
 func (b *board) ranAnyway(environment, revision string) *time.Time {
 	if settled := b.p.Status.Environments[environment].Settled; settled != nil && settled.Revision == revision {
 		return timeOf(settled.Time.Time)
@@ -147,7 +148,7 @@ func endOf(state pipelinesv1alpha1.PromotionState, last bool) string {
 	return "moving"
 }
 
-// leadTime is the median time from the first environment to the last, in seconds.
+// leadTime returns the median time from the first environment to the last, in seconds.
 func leadTime(lanes []Lane, environments int) int {
 	var times []int
 	for _, lane := range lanes {

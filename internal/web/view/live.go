@@ -11,7 +11,7 @@ var liveTones = map[objecttree.LiveState]Tone{
 	objecttree.Ready: Done, objecttree.NotReady: Waits, objecttree.Broken: Failed, objecttree.Gone: Failed, objecttree.NotReadable: Unknown,
 }
 
-// NewLive shows objects of a target cluster, with what is below them. An object that nobody has looked at says so.
+// NewLive returns objects of a target cluster, with what is below them. An object that was not read says so.
 func NewLive(objects []objecttree.DeployedObject) []LiveObject {
 	shown := make([]LiveObject, 0, len(objects))
 	for _, object := range objects {

@@ -16,15 +16,16 @@ import (
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/explain"
 	"espalier.dev/internal/objecttree"
+	"espalier.dev/internal/run"
 )
 
-// Where needs lead to.
+// The labels of buttons on needs.
 const (
 	buttonWhy    = "See why"
 	buttonReview = "Review changes"
 )
 
-// needs collects what does not go on without a person: each cause once, however many wait for it.
+// needs collects what needs a person to continue: each cause once, however many objects wait for it.
 type needs struct {
 	causes *causes
 	byID   map[string]Need
@@ -32,12 +33,12 @@ type needs struct {
 
 func newNeeds(c *causes) *needs { return &needs{causes: c, byID: map[string]Need{}} }
 
-// ofInstallation adds what keeps a tree from being done, if somebody has to act. That nobody has asked for a job, or not for one since the
-// spec has changed, is a choice and no need, unless others wait for it.
+// ofInstallation adds what keeps a tree from being done, if a user must act. If no job was requested, or none since the last change of
+// the spec, that is a choice and no need, unless others wait for it. The same applies to a suspension.
 func (n *needs) ofInstallation(top *objecttree.Node, chains []explain.Chain) {
 	for _, chain := range chains {
 		cause := chain.Cause()
-		idle := cause.Node.State() == objecttree.NotStarted || cause.Node.State() == objecttree.Succeeded
+		idle := cause.Node.State() == objecttree.NotStarted || cause.Node.State() == objecttree.Succeeded || cause.Reason == run.ReasonSuspended
 		if idle && len(chain) == 1 || !explain.AdviceFor(chain).Somebody {
 			continue
 		}
@@ -55,7 +56,7 @@ func (n *needs) ofInstallation(top *objecttree.Node, chains []explain.Chain) {
 	}
 }
 
-// needTone is that of a failure, or of something that waits: a need is one or the other.
+// needTone returns the tone of a failure, or of something that waits: a need is one or the other.
 func needTone(cause explain.Link) Tone {
 	switch tone := toneOf(cause.Node, cause.Reason); tone {
 	case Failed, GoingFailed, Stopped:
@@ -65,7 +66,7 @@ func needTone(cause explain.Link) Tone {
 	}
 }
 
-// title says in a few words what is the matter with a cause.
+// title describes a cause in a few words.
 func (c *causes) title(cause explain.Link) string {
 	holder := holderOf(cause.Node)
 	name := titleOf(holder)
@@ -77,7 +78,7 @@ func (c *causes) title(cause explain.Link) string {
 	case tone == GoingFailed:
 		return name + " could not be deleted" + place
 	case tone == Stopped:
-		return name + " was stopped" + place
+		return name + stopped(cause) + place
 	case tone == Failed:
 		return name + " failed" + place
 	case cause.Node.State() == objecttree.NotStarted:
@@ -87,14 +88,22 @@ func (c *causes) title(cause explain.Link) string {
 	case cause.Reason == lsv1alpha1.ReasonWaitingForImports || cause.Reason == dataflow.ReasonImportNotFound:
 		return name + " waits for " + missingImports(holder, cause) + place
 	case strings.HasPrefix(cause.Reason, "Target"):
-		return fmt.Sprintf("%s cannot get into target %s%s", name, cause.Node.Target(), place)
+		return fmt.Sprintf("%s cannot access target %s%s", name, cause.Node.Target(), place)
 	case cause.Node.Top().Object.GetDeletionTimestamp() != nil:
 		return name + " cannot be deleted" + place
 	}
-	return name + " does not go on" + place
+	return name + " is blocked" + place
 }
 
-// missingImports names the imports that a message says are missing.
+// stopped says how an object was stopped.
+func stopped(cause explain.Link) string {
+	if cause.Reason == run.ReasonSuspended {
+		return " is suspended"
+	}
+	return " was stopped"
+}
+
+// missingImports names the imports that are missing according to a message.
 func missingImports(node *objecttree.Node, cause explain.Link) string {
 	object, ok := node.Installation()
 	if !ok {
@@ -120,29 +129,29 @@ func missingImports(node *objecttree.Node, cause explain.Link) string {
 	return "imports " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-// saidMissing reports whether an explanation speaks of an import that does not exist, in the words of package dataflow.
+// saidMissing reports whether an explanation is about a missing import, in the words of package dataflow.
 func saidMissing(e objecttree.Explanation, name string) bool {
 	waits := e.Reason == dataflow.ReasonImportNotFound || e.Reason == lsv1alpha1.ReasonWaitingForImports
 	return waits && strings.Contains(e.Message, fmt.Sprintf("import %q: ", name))
 }
 
-// needsOfHolds are the holds that end only when somebody acts. What somebody has decided, such as to reject a revision or to hold an
-// environment, is none.
+// needsOfHolds are the holds that end only when a user acts. Deliberate decisions, such as rejecting a revision or holding an
+// environment, are not included.
 var needsOfHolds = map[pipelinesv1alpha1.HoldReason]string{
 	pipelinesv1alpha1.HoldWaitingForApproval:    "Approve PIPELINE REVISION for ENVIRONMENT",
 	pipelinesv1alpha1.HoldWaitingForMerge:       "Merge the pull request of PIPELINE REVISION for ENVIRONMENT",
 	pipelinesv1alpha1.HoldFailed:                "PIPELINE REVISION could not be promoted to ENVIRONMENT",
-	pipelinesv1alpha1.HoldStalled:               "PIPELINE REVISION does not arrive in ENVIRONMENT",
+	pipelinesv1alpha1.HoldStalled:               "PIPELINE REVISION has not arrived in ENVIRONMENT",
 	pipelinesv1alpha1.HoldRolledBack:            "PIPELINE REVISION was rolled back in ENVIRONMENT",
 	pipelinesv1alpha1.HoldTargetNotReadable:     "PIPELINE cannot be read in ENVIRONMENT",
 	pipelinesv1alpha1.HoldReferenceNotPermitted: "PIPELINE may not refer to targets of ENVIRONMENT",
 	pipelinesv1alpha1.HoldNeverDeployed:         "PIPELINE has never been deployed to ENVIRONMENT",
 	pipelinesv1alpha1.HoldNoTargets:             "ENVIRONMENT of PIPELINE has no targets",
-	pipelinesv1alpha1.HoldInvalid:               "PIPELINE has a mistake in its spec at ENVIRONMENT",
+	pipelinesv1alpha1.HoldInvalid:               "PIPELINE has an invalid spec at ENVIRONMENT",
 	pipelinesv1alpha1.HoldLeftOpen:              "A pull request of PIPELINE for ENVIRONMENT was left open",
 }
 
-// ofPipeline adds what holds revisions until somebody acts.
+// ofPipeline adds what holds revisions until a user acts.
 func (n *needs) ofPipeline(b *board) {
 	for _, hold := range b.holds {
 		format, needed := needsOfHolds[hold.Reason]
@@ -171,7 +180,7 @@ func needTitle(format, name string, hold pipelinesv1alpha1.Hold) string {
 	return strings.NewReplacer("PIPELINE", name, "REVISION", hold.Revision, "ENVIRONMENT", environment).Replace(format)
 }
 
-// sorted are the needs: failures, then what waits for a decision, then what waits for something that nobody provides; among these the
+// sorted returns the needs: failures, then what waits for a decision, then what waits for something that is not provided; among these the
 // widest effect first, then the oldest.
 func (n *needs) sorted() []Need {
 	return orEmpty(slices.SortedFunc(maps.Values(n.byID), func(a, b Need) int {
@@ -193,7 +202,7 @@ func needClass(tone Tone) int {
 	}
 }
 
-// compareTimes puts what nobody knows the time of last.
+// compareTimes sorts unknown times last.
 func compareTimes(a, b *time.Time) int {
 	switch {
 	case a == nil && b == nil:

@@ -16,7 +16,7 @@ import (
 	"espalier.dev/internal/objecttree"
 )
 
-// NewOverview makes the first page.
+// NewOverview returns the first page.
 func NewOverview(s Scene) Overview {
 	forest := s.forest()
 	c := newCauses(s, newRelations(forest))
@@ -69,7 +69,7 @@ func installationRow(top *objecttree.Node, chains []explain.Chain) InstallationR
 	return row
 }
 
-// waitsFor is the first cause in a sentence, which names its object unless it is the one of the row.
+// waitsFor describes the first cause in a sentence, which names its object unless it is that of the row.
 func waitsFor(chains []explain.Chain) string {
 	switch {
 	case len(chains) == 0:
@@ -87,7 +87,7 @@ func flowOf(node *objecttree.Node) string {
 	return string(lsv1alpha1.FlowJob)
 }
 
-// componentOf is the component and the revision of an installation, each empty if it has none.
+// componentOf returns the component and the revision of an installation, each empty if it has none.
 func componentOf(node *objecttree.Node) (component, version string) {
 	object, ok := node.Installation()
 	if !ok {
@@ -98,20 +98,20 @@ func componentOf(node *objecttree.Node) (component, version string) {
 	}
 	version, err := object.Spec.Revision()
 	if err != nil {
-		return component, "" // A field that holds no revision is the business of whoever promotes it.
+		return component, "" // A field without a revision is a problem for promotions only.
 	}
 	return component, version
 }
 
-// soonest is how long before its end a certificate is worth a word.
+// soonest is how long before its expiry a certificate is reported.
 const soonest = 14 * 24 * time.Hour
 
-// EndsSoon reports whether a certificate or token of a target has ended, or will before long.
+// EndsSoon reports whether a certificate or token of a target has expired, or will soon.
 func (c *TargetCheck) EndsSoon(now time.Time) bool {
 	return c.Expires != nil && c.Expires.Sub(now) <= soonest
 }
 
-// soon tells of what will need somebody before long.
+// soon reports what will need attention soon.
 func (s Scene) soon() []string {
 	told := []string{}
 	refs := slices.SortedFunc(maps.Keys(s.Checks), func(a, b Ref) int { return cmp.Compare(idOf(a), idOf(b)) })

@@ -53,7 +53,7 @@ func TestEachCauseIsOneNeed(t *testing.T) {
 	expect(t, "waits for", row.WaitsFor, "DeployItem/shop-payments-api (Timeout): no match for platform <script> …")
 }
 
-// A root that waits for another one that has failed is no need of its own.
+// A root that waits for a failed root is not a separate need.
 func TestRootsThatWaitForAFailure(t *testing.T) {
 	database := testkit.Installation("a", "database").ExportData("address", "address").Build()
 	database.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseFailed, clitest.Error("Broken", "it broke"))
@@ -72,7 +72,7 @@ func TestRootsThatWaitForAFailure(t *testing.T) {
 	expect(t, "waits for", o.Installations[1].WaitsFor, "Installation/database (Broken): it broke")
 }
 
-// Roots that exchange values in large numbers are explained by their statuses.
+// Large numbers of roots that exchange values are explained by their statuses.
 func TestManyRootsThatExchangeValues(t *testing.T) {
 	hub := testkit.Installation("a", "hub").ExportData("address", "address").Build()
 	hub.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseFailed, clitest.Error("Broken", "it broke"))
@@ -130,7 +130,7 @@ func TestTones(t *testing.T) {
 	}
 }
 
-func TestWhatMayNotBeListedIsTold(t *testing.T) {
+func TestWhatMayNotBeListedIsReported(t *testing.T) {
 	s := sceneOf()
 	s.Rights = without("list pipelines")
 	hidden := view.NewOverview(s).Hidden
@@ -177,7 +177,7 @@ func TestChanges(t *testing.T) {
 	expect(t, "needs", len(change.Needs), 1)
 }
 
-// many are installations of which every tenth has failed, each with an execution and a deploy item.
+// many returns installations of which every tenth has failed, each with an execution and a deploy item.
 func many(count int) view.Scene {
 	objects := make([]client.Object, 0, 3*count)
 	for i := range count {
@@ -194,7 +194,7 @@ func many(count int) view.Scene {
 	return sceneOf(objects...)
 }
 
-// crowd is a tree with many nested installations, each of which imports from the one before; all but the first wait.
+// crowd returns a tree with many nested installations, each of which imports from the previous one; all but the first wait.
 func crowd(count int) view.Scene {
 	root := testkit.Installation("a", "shop").Build()
 	root.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseProgressing)
@@ -211,7 +211,7 @@ func crowd(count int) view.Scene {
 	return sceneOf(objects...)
 }
 
-// In a crowd the statuses explain, and the cause is found all the same.
+// In a crowd, the statuses explain, and the cause is still found.
 func TestACrowdIsExplained(t *testing.T) {
 	for _, count := range []int{20, 100, 400} {
 		page := view.NewInstallation(crowd(count), "a", "shop")

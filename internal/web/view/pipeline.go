@@ -11,7 +11,7 @@ import (
 	"espalier.dev/internal/pipeline"
 )
 
-// NewPipeline makes the page of a pipeline.
+// NewPipeline returns the page of a pipeline.
 func NewPipeline(s Scene, namespace, name string) Pipeline {
 	page := Pipeline{
 		Now: s.Now.UTC(), Ref: Ref{"Pipeline", namespace, name}, Environments: []Environment{}, Lanes: []Lane{}, Actions: []Action{},
@@ -34,27 +34,27 @@ func NewPipeline(s Scene, namespace, name string) Pipeline {
 	return page
 }
 
-// decision is something that a person may ask for about a promotion.
+// decision is a request that a person may make about a promotion.
 type decision struct {
 	id, label, explanation, confirm string
 	danger                          bool
 	try                             decide
 }
 
-// decide is how the controller takes a decision.
+// decide is the controller's function for a decision.
 type decide func(*pipelinesv1alpha1.Pipeline, pipeline.Ask) (pipeline.Answer, error)
 
 var decisions = []decision{
 	{"approve", "Approve %s for %s", "Soak times and windows still hold it.", "Approve %s for %s?", false, pipeline.Approve},
-	{"reject", "Reject %s for %s", "That revision does not get there unless somebody asks for a retry.", "Reject %s for %s?", true, pipeline.Reject},
+	{"reject", "Reject %s for %s", "The revision does not get there without a retry.", "Reject %s for %s?", true, pipeline.Reject},
 	{
 		"promote", "Promote %s to %s now", "It counts as approval, and neither soak times nor windows hold it.",
 		"Promote %s to %s now, without waiting for soak times and windows?", true, pipeline.PromoteNow,
 	},
-	{"retry", "Try %s again in %s", "It may need an approval of its own.", "Try %s again in %s?", false, pipeline.Retry},
+	{"retry", "Retry %s in %s", "It may need a separate approval.", "Retry %s in %s?", false, pipeline.Retry},
 }
 
-// actionsAt are what a person can do about an environment. Whether it makes sense is what the controller would answer.
+// actionsAt returns what a person can do about an environment. The controller's answer determines whether it makes sense.
 func (b *board) actionsAt(environment string, p *pipelinesv1alpha1.PromotionStatus) []Action {
 	actions := []Action{}
 	for _, d := range decisions {
@@ -93,7 +93,7 @@ func (b *board) action(environment string, p *pipelinesv1alpha1.PromotionStatus,
 	return a
 }
 
-// holdActions hold and release an environment, or all of them.
+// holdActions returns the actions that hold and release an environment, or all of them.
 func (b *board) holdActions(environment string) []Action {
 	held := slices.ContainsFunc(pipeline.ReadHolds(b.p.Annotations), func(h pipeline.UserHold) bool { return h.Environment == environment })
 	what, arguments := "all environments", []string{"hold", b.ref.Name}
@@ -102,17 +102,17 @@ func (b *board) holdActions(environment string) []Action {
 	}
 	hold := Action{
 		ID: "hold", Label: "Hold " + what, Command: command(b.ref.Namespace, arguments...), Denied: b.scene.denied(b.holdRight()),
-		Explanation: "Nothing new begins until somebody releases it. Pull requests that are open stay open.",
-		Confirm:     "Hold promotions to " + what + " until somebody releases them?",
+		Explanation: "No new promotions until it is released. Open pull requests stay open.",
+		Confirm:     "Hold promotions to " + what + " until they are released?",
 	}
 	release := Action{
 		ID: "release", Label: "Release " + what, Command: command(b.ref.Namespace, append(arguments, "--release")...),
-		Denied: b.scene.denied(b.holdRight()), Explanation: "Promotions happen again.", Confirm: "Release promotions to " + what + "?",
+		Denied: b.scene.denied(b.holdRight()), Explanation: "Promotions resume.", Confirm: "Release promotions to " + what + "?",
 	}
 	if held {
-		hold.Unavailable = "Promotions to " + what + " are held already."
+		hold.Unavailable = "Promotions to " + what + " are already held."
 	} else {
-		release.Unavailable = "Nobody holds " + what + "."
+		release.Unavailable = "Promotions to " + what + " are not held."
 	}
 	return []Action{hold, release}
 }

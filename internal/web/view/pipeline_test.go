@@ -20,7 +20,7 @@ import (
 	"espalier.dev/internal/web/view"
 )
 
-// line is a pipeline of the application shop with three environments: 1.3.0 is in dev and staging, 1.2.0 in production, which takes
+// line returns a pipeline of the application shop with three environments: 1.3.0 is in dev and staging, 1.2.0 in production, which needs
 // approvals and is open all day.
 func line(change ...func(*pipelines.Pipeline)) *pipelines.Pipeline {
 	p := testkit.Pipeline("shop", "shop").Notification().Environment("dev", "shop-dev").MinHealthy("1h").
@@ -78,7 +78,7 @@ func promote(p *pipelines.Pipeline, environment string, record pipelines.Promoti
 	p.Status.Environments[environment] = e
 }
 
-// gatesOf writes the gates before an environment with their states.
+// gatesOf returns the gates before an environment with their states.
 func gatesOf(e view.Environment) string {
 	var parts []string
 	for _, gate := range e.Gates {
@@ -99,7 +99,7 @@ func TestAnApprovalIsAskedFor(t *testing.T) {
 	s := sceneOf(line())
 	page := view.NewPipeline(s, "shop", "shop")
 	noNulls(t, page)
-	expect(t, "verdict", page.Verdict, "1.3.0 waits for your approval into production.")
+	expect(t, "verdict", page.Verdict, "1.3.0 waits for your approval for production.")
 	expect(t, "tone", page.Status.Tone, view.Person)
 	production := page.Environments[2]
 	expect(t, "gates", gatesOf(production), "health passed, soak passed, window passed, approval yours, strategy not-reached")
@@ -117,14 +117,14 @@ func TestAnApprovalIsAskedFor(t *testing.T) {
 	}
 	s.Rights = without("patch pipelines")
 	page = view.NewPipeline(s, "shop", "shop")
-	expect(t, "verdict", page.Verdict, "1.3.0 waits for an approval into production.")
+	expect(t, "verdict", page.Verdict, "1.3.0 waits for approval for production.")
 	expect(t, "gate", page.Environments[2].Gates[3].State, "others")
 	if d := page.Environments[2].Actions[0].Denied; !strings.Contains(d, "patch pipelines.pipelines.weave.works in namespace shop") {
 		t.Errorf("denied: %q", d)
 	}
 	s.Rights = without("approve pipelines")
 	page = view.NewPipeline(s, "shop", "shop")
-	expect(t, "verdict", page.Verdict, "1.3.0 waits for an approval into production.")
+	expect(t, "verdict", page.Verdict, "1.3.0 waits for approval for production.")
 	for _, action := range page.Environments[2].Actions {
 		if held := action.ID == "hold" || action.ID == "release"; (action.Denied == "") != held {
 			t.Errorf("%s: %q", action.ID, action.Denied)
@@ -132,7 +132,7 @@ func TestAnApprovalIsAskedFor(t *testing.T) {
 	}
 }
 
-// Who has approved, and how many more have to, is told where somebody decides.
+// Whoever decides sees who has approved, and how many more approvals are needed.
 func TestAPromotionThatNeedsSeveralApprovals(t *testing.T) {
 	page := pageOf(line(func(p *pipelines.Pipeline) {
 		p.Spec.Environments[2].Promotion = p.Spec.PromotionTo(p.Spec.Environments[2]).DeepCopy()
@@ -153,7 +153,7 @@ func TestAPromotionThatNeedsSeveralApprovals(t *testing.T) {
 	expect(t, "action", production.Actions[0].Unavailable, "")
 }
 
-// Gates behind the approval are known before it: the plan is asked what would come next.
+// Gates after the approval are known before it: they come from the plan.
 func TestGatesBehindTheApproval(t *testing.T) {
 	page := pageOf(line(func(p *pipelines.Pipeline) {
 		settle(p, "staging", "1.3.0", time.Hour)
@@ -182,7 +182,7 @@ func TestStatesOfPromotions(t *testing.T) {
 					StateTransitionTime: ago(time.Minute), Approval: &pipelines.Approval{Decision: pipelines.DecisionApproved, By: "jo", Time: *ago(time.Hour)},
 				})
 			},
-			"1.3.0 rolls out in production.", "RollingOut", "",
+			"1.3.0 is rolling out in production.", "RollingOut", "",
 			"health passed, soak passed, window passed, approval passed, strategy passed",
 		},
 		"failed": {
@@ -233,13 +233,13 @@ func TestStatesOfPromotions(t *testing.T) {
 				e := p.Status.Environments["staging"]
 				e.Targets[0].UnreadableSince, e.Targets[0].Error = ago(time.Hour), "no route to host"
 			},
-			"1.3.0 waits for your approval into production.", "WaitingForApproval",
+			"1.3.0 waits for your approval for production.", "WaitingForApproval",
 			"Approve shop 1.3.0 for production, shop cannot be read in staging",
 			"health failed, soak not-reached, window passed, approval yours, strategy not-reached",
 		},
 		"never seen": {
 			func(p *pipelines.Pipeline) { p.Status = pipelines.PipelineStatus{} },
-			"Nobody has looked at the targets of shop yet.", "Pending", "",
+			"The targets of shop have not been checked yet.", "Pending", "",
 			"health not-reached, soak not-reached, window not-reached, approval not-reached, strategy not-reached",
 		},
 	} {
@@ -285,7 +285,9 @@ func TestActionsOfPipelines(t *testing.T) {
 	expect(t, "command", page.Environments[2].Actions[0].Command, "espalier approve shop production --revision 1.3.0 -n shop")
 	expect(t, "release", page.Environments[2].Actions[5].Command, "espalier hold shop production --release -n shop")
 	expect(t, "hold", page.Actions[0].Command, "espalier hold shop -n shop")
-	hostile := pageOf(line(func(p *pipelines.Pipeline) { p.Status.Environments["production"].Promotion.Revision = "1'; rm -rf ~ #" }))
+	hostile := pageOf(line(func(p *pipelines.Pipeline) {
+		p.Status.Environments["production"].Promotion.Revision = "1\x03'; rm\u202e -rf ~\n #"
+	}))
 	expect(t, "hostile", hostile.Environments[2].Actions[0].Command, `espalier approve shop production --revision '1'\''; rm -rf ~ #' -n shop`)
 }
 
@@ -319,8 +321,8 @@ func TestPullRequestsAreLinks(t *testing.T) {
 	}
 }
 
-// A pull request is told of as the status records it: who has ended it and when, at the gates while the revision is on its way, and in the
-// lane for ever. One that has only a branch is not there yet.
+// A pull request is shown as the status records it: who ended it and when, at the gates while the revision is on its way, and in the lane
+// forever. One that has only a branch does not exist yet.
 func TestStatesOfPullRequests(t *testing.T) {
 	request := func(state pipelines.PromotionState, status pipelines.PullRequestStatus) view.Pipeline {
 		return pageOf(line(func(p *pipelines.Pipeline) {
@@ -344,7 +346,7 @@ func TestStatesOfPullRequests(t *testing.T) {
 	}
 }
 
-// Where the application is an installation of this cluster, its failure is told at its target.
+// If the application is an installation of this cluster, its failure is shown at its target.
 func TestTargetsThatFail(t *testing.T) {
 	p := testkit.Pipeline("shop", "shop").App(lsv1alpha1.SchemeGroupVersion.String(), "Installation", "shop").
 		Environment("dev", "dev").Environment("prod", "prod").Build()
@@ -388,7 +390,7 @@ func TestThePipelineOfTheExample(t *testing.T) {
 	t.Fatal("the example has no pipeline")
 }
 
-// withChecks has the promotion to production wait for a pull request whose checks are like this.
+// withChecks returns a pipeline whose promotion to production waits for a pull request with these checks.
 func withChecks(checks *pipelines.PullRequestChecks, state pipelines.PullRequestState) view.Pipeline {
 	return pageOf(line(func(p *pipelines.Pipeline) {
 		promote(p, "production", pipelines.PromotionStatus{
@@ -413,7 +415,7 @@ func TestChecksStandBesideThePullRequest(t *testing.T) {
 		t.Errorf("checks: %+v", got)
 	}
 	expect(t, "page", got.URL, checks.URL)
-	if detail := page.Environments[2].Gates[len(page.Environments[2].Gates)-1].Detail; !strings.HasSuffix(detail, "its checks have failed: build, lint") {
+	if detail := page.Environments[2].Gates[len(page.Environments[2].Gates)-1].Detail; !strings.HasSuffix(detail, "its checks failed: build, lint") {
 		t.Errorf("the gate says %q", detail)
 	}
 	passed := pipelines.PullRequestChecks{State: pipelines.ChecksPassed, Commit: "abc", URL: "javascript:alert(1)", Total: 1, Passed: 1}

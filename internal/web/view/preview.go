@@ -12,15 +12,15 @@ import (
 	"espalier.dev/internal/objecttree"
 )
 
-// Preview is what an action would come to: in words, and the objects that it affects, as far as the reader may see them.
+// Preview is the effect of an action: in words, and the affected objects, as far as the reader may see them.
 type Preview struct {
 	Text    string `json:"text"`
 	Objects []Ref  `json:"objects"`
-	// Promotion says more of decisions about a promotion.
+	// Promotion has details of decisions about a promotion.
 	Promotion *PromotionPreview `json:"promotion,omitempty"`
 }
 
-// Wish is an action that somebody thinks of. Environment and Revision are for pipelines.
+// Wish is an action under consideration. Environment and Revision are for pipelines.
 type Wish struct {
 	Action      string
 	Ref         Ref
@@ -28,14 +28,14 @@ type Wish struct {
 	Revision    string
 }
 
-// NewPreview says what an action would come to.
+// NewPreview returns the effect of an action.
 func NewPreview(s Scene, w Wish) Preview {
 	if w.Ref.Kind == "Pipeline" {
 		return s.previewPromotion(w)
 	}
 	node := s.forest().Installation(w.Ref.Namespace, w.Ref.Name)
 	if node == nil {
-		return Preview{Text: fmt.Sprintf("Of what belongs to %s nothing can be seen here.", w.Ref.Name), Objects: []Ref{w.Ref}}
+		return Preview{Text: fmt.Sprintf("Nothing that belongs to %s is visible here.", w.Ref.Name), Objects: []Ref{w.Ref}}
 	}
 	switch w.Action {
 	case "interrupt", "abort":
@@ -50,7 +50,7 @@ func everything(*objecttree.Node) bool { return true }
 
 func running(node *objecttree.Node) bool { return node.State() == objecttree.Running }
 
-// below are the wanted objects of a tree, and how many of them are deploy items.
+// below returns the wanted objects of a tree, and how many of them are deploy items.
 func below(node *objecttree.Node, wanted func(*objecttree.Node) bool) (refs []Ref, items int) {
 	refs = []Ref{}
 	node.Walk(func(n *objecttree.Node) {
@@ -79,7 +79,7 @@ func previewStop(node *objecttree.Node, action string) Preview {
 	text := fmt.Sprintf("Ends the work on %s, of which %s. What was deployed stays as it is.",
 		counted(len(refs), "object", "objects"), counted(items, "is a deploy item", "are deploy items"))
 	if len(refs) == 0 {
-		text = "Nothing runs that could be ended."
+		text = "Nothing is running."
 	} else if action == "interrupt" {
 		text += " They count as failed."
 	}
@@ -95,9 +95,9 @@ func previewStart(node *objecttree.Node, action string) Preview {
 		text = fmt.Sprintf("Updates %s and %s below it at once, whatever they depend on.",
 			node.Name(), counted(len(refs)-1, "object", "objects"))
 	case node.Continuous():
-		text = fmt.Sprintf("Tries %s and %s below it again.", node.Name(), counted(len(refs)-1, "object", "objects"))
+		text = fmt.Sprintf("Retries %s and %s below it.", node.Name(), counted(len(refs)-1, "object", "objects"))
 	case len(active) > 0:
-		text += fmt.Sprintf(" It begins when the running job has finished, which works on %s.", counted(len(active), "object", "objects"))
+		text += fmt.Sprintf(" It starts when the running job, which works on %s, has finished.", counted(len(active), "object", "objects"))
 	}
 	return Preview{Text: text, Objects: refs}
 }
@@ -109,7 +109,7 @@ func (s Scene) previewPromotion(w Wish) Preview {
 		return p.Namespace == w.Ref.Namespace && p.Name == w.Ref.Name
 	})
 	if found < 0 {
-		preview.Text = fmt.Sprintf("Of what belongs to %s nothing can be seen here.", w.Ref.Name)
+		preview.Text = fmt.Sprintf("Nothing that belongs to %s is visible here.", w.Ref.Name)
 		return preview
 	}
 	targets := promotedTo(s.Pipelines[found], w.Environment)
@@ -118,21 +118,21 @@ func (s Scene) previewPromotion(w Wish) Preview {
 	switch w.Action {
 	case "promote", "approve", "retry":
 		preview.Objects = append(preview.Objects, targets...)
-		preview.Text = fmt.Sprintf("Brings %s to %s of %s.", revision, counted(len(targets), "target", "targets"), environment)
+		preview.Text = fmt.Sprintf("Promotes %s to %s of %s.", revision, counted(len(targets), "target", "targets"), environment)
 		if w.Action == "promote" {
-			preview.Text += " Gates before it do not count."
+			preview.Text += " Its gates are skipped."
 		}
 	case "reject":
-		preview.Text = fmt.Sprintf("In %s stays what runs there: %s does not come.", environment, revision)
+		preview.Text = fmt.Sprintf("%s keeps what it runs: %s is not promoted.", environment, revision)
 	case "hold":
-		preview.Text = fmt.Sprintf("Nothing more is promoted to %s until somebody releases it. What runs there stays.", environment)
+		preview.Text = fmt.Sprintf("No more promotions to %s until it is released. What runs there stays.", environment)
 	case "release":
-		preview.Text = fmt.Sprintf("Promotions to %s happen again.", environment)
+		preview.Text = fmt.Sprintf("Promotions to %s resume.", environment)
 	}
 	return preview
 }
 
-// promotedTo are the applications or clusters of an environment, or of all if it has no name.
+// promotedTo returns the applications or clusters of an environment, or of all if it has no name.
 func promotedTo(p *pipelinesv1alpha1.Pipeline, environment string) []Ref {
 	var refs []Ref
 	for _, e := range p.Spec.Environments {

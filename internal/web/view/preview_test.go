@@ -21,10 +21,10 @@ func TestPreviews(t *testing.T) {
 		refs int
 	}{
 		"nothing to see": {
-			view.Wish{Action: "reconcile", Ref: view.Ref{Kind: "Installation", Namespace: "a", Name: "none"}}, "Of what belongs to none nothing can be seen here.", 1,
+			view.Wish{Action: "reconcile", Ref: view.Ref{Kind: "Installation", Namespace: "a", Name: "none"}}, "Nothing that belongs to none is visible here.", 1,
 		},
 		"no pipeline": {
-			view.Wish{Action: "promote", Ref: view.Ref{Kind: "Pipeline", Namespace: "a", Name: "none"}}, "Of what belongs to none nothing can be seen here.", 1,
+			view.Wish{Action: "promote", Ref: view.Ref{Kind: "Pipeline", Namespace: "a", Name: "none"}}, "Nothing that belongs to none is visible here.", 1,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestPreviews(t *testing.T) {
 	}
 }
 
-// decisionOn is what a decision on the promotion to production comes to.
+// decisionOn returns the effect of a decision on the promotion to production.
 func decisionOn(t *testing.T, action string, change ...func(*pipelines.Pipeline)) view.PromotionPreview {
 	t.Helper()
 	got := view.NewPreview(sceneOf(line(change...)), view.Wish{
@@ -64,9 +64,9 @@ func TestPreviewsOfDecisions(t *testing.T) {
 	}
 	expect(t, "passed", labels(approve.Passed), "staging is healthy, Soak 2h, Window")
 	expect(t, "left", labels(approve.Left), "")
-	expect(t, "approvals", approve.Approvals, "Nobody has approved it yet. One approval is enough.")
+	expect(t, "approvals", approve.Approvals, "Not approved yet. One approval is enough.")
 	expect(t, "then", strings.Join(approve.Then, " "),
-		"A notification is sent. Whoever receives it makes the change. It has arrived when all targets of production are healthy at it.")
+		"A notification is sent. Its receiver makes the change. It has arrived when all targets of production are healthy at it.")
 	expect(t, "warnings", strings.Join(approve.Warnings, " "), "")
 
 	early := func(p *pipelines.Pipeline) {
@@ -91,8 +91,8 @@ func TestPreviewsOfDecisionsThatSomethingSpeaksAgainst(t *testing.T) {
 	downgrade := decisionOn(t, "approve", func(p *pipelines.Pipeline) { p.Status.Environments["production"].Promotion.Downgrade = true })
 	expect(t, "a downgrade", strings.Join(downgrade.Warnings, " "), "A target runs a higher version now: this is a downgrade.")
 	going := decisionOn(t, "approve", func(p *pipelines.Pipeline) { p.DeletionTimestamp = ago(time.Minute) })
-	expect(t, "a pipeline that goes", strings.Join(going.Warnings, " "), "The pipeline is being deleted: nothing is promoted any more.")
-	// Somebody else has decided while the dialog was open.
+	expect(t, "a pipeline that goes", strings.Join(going.Warnings, " "), "The pipeline is being deleted: no more promotions.")
+	// Another decision was made while the dialog was open.
 	rejected := func(p *pipelines.Pipeline) {
 		promote(p, "production", pipelines.PromotionStatus{
 			Revision: "1.3.0", Run: 4, State: pipelines.PromotionRejected, StartTime: *ago(time.Hour),
@@ -100,7 +100,7 @@ func TestPreviewsOfDecisionsThatSomethingSpeaksAgainst(t *testing.T) {
 		})
 	}
 	late := decisionOn(t, "approve", rejected)
-	if len(late.Warnings) != 1 || !strings.HasPrefix(late.Warnings[0], "It would be refused: revision 1.3.0 was rejected") {
+	if len(late.Warnings) != 1 || !strings.HasPrefix(late.Warnings[0], "It would be rejected: revision 1.3.0 was rejected") {
 		t.Errorf("warnings: %q", late.Warnings)
 	}
 	expect(t, "approvals", late.Approvals, "Rejected by kim: after the sale.")
@@ -121,7 +121,7 @@ func TestThePreviewOfAPullRequestSaysWhatIsWritten(t *testing.T) {
 		p.Status.Environments["production"].Promotion.Strategy = pipelines.StrategyPullRequest
 	}
 	got := decisionOn(t, "approve", byPullRequest)
-	expect(t, "then", got.Then[0], "A pull request into main of https://git.example/team/apps is opened. Somebody has to merge it there.")
+	expect(t, "then", got.Then[0], "A pull request into main of https://git.example/team/apps is opened. It must be merged there.")
 	if len(got.Changes) != 1 || got.Changes[0].Before != "1.2.0" || got.Changes[0].After != "1.3.0" {
 		t.Errorf("changes: %+v", got.Changes)
 	}

@@ -10,8 +10,8 @@ import (
 	"espalier.dev/internal/objecttree"
 )
 
-// relations say which installations exchange values. Each scope is looked at once: a namespace may have ten thousand roots, and asking each
-// of them for its siblings would look at all of them each time.
+// relations say which installations exchange values. Each scope is evaluated once: a namespace may have ten thousand roots, and finding the
+// siblings of each root separately would read all of them each time.
 type relations struct {
 	forest *objecttree.Forest
 	tops   map[scopeKey][]*objecttree.Node
@@ -33,12 +33,12 @@ func keyOf(node *objecttree.Node) scopeKey {
 	return scopeKey{node.Namespace(), objecttree.ParentOf(node.Object)}
 }
 
-// scopeOf is where the imports of an installation come from and its exports go to.
+// scopeOf returns the scope of an installation's imports and exports.
 func scopeOf(node *objecttree.Node) dataflow.Scope {
 	return dataflow.Scope{Namespace: node.Namespace(), Parent: objecttree.ParentOf(node.Object)}
 }
 
-// peers are the installations of a scope.
+// peers returns the installations of a scope.
 func (r *relations) peers(node *objecttree.Node) []*objecttree.Node {
 	if node.Above == nil {
 		return r.tops[keyOf(node)]
@@ -50,7 +50,7 @@ func installationsBelow(node *objecttree.Node) []*objecttree.Node {
 	return slices.DeleteFunc(slices.Clone(node.Below), func(n *objecttree.Node) bool { return n.Kind != objecttree.Installation })
 }
 
-// siblings relates the installations of the scope of one; nil if the node is none.
+// siblings returns the relations in the scope of an installation; nil if the node is none.
 func (r *relations) siblings(node *objecttree.Node) *dataflow.Siblings {
 	if node.Kind != objecttree.Installation {
 		return nil
@@ -67,7 +67,7 @@ func (r *relations) siblings(node *objecttree.Node) *dataflow.Siblings {
 	}
 	siblings, err := dataflow.NewSiblings(scopeOf(node), peers)
 	if err != nil {
-		siblings = nil // The only error is a name that occurs twice, which a namespace does not allow.
+		siblings = nil // The only error is a duplicate name, which a namespace does not permit.
 	}
 	r.known[k] = siblings
 	return siblings
@@ -83,7 +83,7 @@ func (r *relations) named(namespace string, names []string) []*objecttree.Node {
 	return nodes
 }
 
-// predecessors are the installations that one imports from.
+// predecessors returns the installations that one imports from.
 func (r *relations) predecessors(node *objecttree.Node) []*objecttree.Node {
 	siblings := r.siblings(node)
 	if siblings == nil {
@@ -92,7 +92,7 @@ func (r *relations) predecessors(node *objecttree.Node) []*objecttree.Node {
 	return slices.DeleteFunc(r.named(node.Namespace(), siblings.Predecessors(node.Name())), func(n *objecttree.Node) bool { return n == node })
 }
 
-// exporter is the installation of the same scope that exports an object; nil if there is none.
+// exporter returns the installation of the same scope that exports an object; nil if there is none.
 func (r *relations) exporter(node *objecttree.Node, id dataflow.ObjectID) *objecttree.Node {
 	siblings := r.siblings(node)
 	if siblings == nil {
@@ -106,7 +106,7 @@ func (r *relations) exporter(node *objecttree.Node, id dataflow.ObjectID) *objec
 	return nil
 }
 
-// heldUp are the installations that are not done and import, directly or not, from one that the node is part of.
+// heldUp returns the installations that are not done and import, directly or not, from one that contains the node.
 func (r *relations) heldUp(node *objecttree.Node) []*objecttree.Node {
 	var held []*objecttree.Node
 	for holder := holderOf(node); holder != nil; holder = holder.Above {
@@ -119,7 +119,7 @@ func (r *relations) heldUp(node *objecttree.Node) []*objecttree.Node {
 	return held
 }
 
-// dependants are the installations that import from one, directly or not, in the order in which they are reached.
+// dependants returns the installations that import from one, directly or not, in the order in which they are reached.
 func (r *relations) dependants(node *objecttree.Node) []*objecttree.Node {
 	siblings := r.siblings(node)
 	if siblings == nil {

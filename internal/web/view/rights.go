@@ -13,18 +13,18 @@ import (
 	pipelinesv1alpha1 "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// Rights says whether the reader may do something. A resource may have a subresource, as in deployitems/status; an empty namespace means
+// Rights reports whether the reader may do something. A resource may have a subresource, as in deployitems/status; an empty namespace means
 // all of them.
 type Rights func(verb, group, resource, namespace string) bool
 
-// right is one that somebody has or lacks.
+// right is a right that a user has or lacks.
 type right struct{ verb, group, resource, namespace string }
 
 func (s Scene) may(r right) bool {
 	return s.Rights == nil || s.Rights(r.verb, r.group, r.resource, r.namespace)
 }
 
-// full is the resource with its group, as kubectl takes it.
+// full returns the resource with its group, as kubectl expects it.
 func (r right) full() string {
 	resource, sub, divided := strings.Cut(r.resource, "/")
 	full := resource + "." + r.group
@@ -34,7 +34,7 @@ func (r right) full() string {
 	return full
 }
 
-// where says in which namespaces the right counts.
+// where says in which namespaces the right applies.
 func (r right) where() string {
 	if r.namespace == "" {
 		return "in all namespaces"
@@ -42,7 +42,7 @@ func (r right) where() string {
 	return "in namespace " + r.namespace
 }
 
-// check is the command that tells whether the right is there.
+// check returns the command that checks the right.
 func (r right) check() string {
 	if r.namespace == "" {
 		return words("kubectl", "auth", "can-i", r.verb, r.full(), "-A")
@@ -50,13 +50,13 @@ func (r right) check() string {
 	return words("kubectl", "auth", "can-i", r.verb, r.full(), "-n", r.namespace)
 }
 
-// missing says that the right is not there, and how to look for it.
+// missing says that the right is missing, and how to check it.
 func (r right) missing() string {
-	return fmt.Sprintf("You may not %s %s %s. To check: %s. Whoever manages the roles of this cluster can grant it.",
+	return fmt.Sprintf("You may not %s %s %s. To check: %s. Ask an administrator of this cluster to grant it.",
 		r.verb, r.full(), r.where(), r.check())
 }
 
-// denied says why the reader may not do something; nothing if he may.
+// denied says why the reader may not do something; empty if they may.
 func (s Scene) denied(r right) string {
 	if s.may(r) {
 		return ""
@@ -64,7 +64,7 @@ func (s Scene) denied(r right) string {
 	return r.missing()
 }
 
-// listed is a resource whose objects occur in documents, with their name for people.
+// listed is a resource whose objects appear in documents, with their name for people.
 type listed struct{ group, resource, plural string }
 
 var (
@@ -77,8 +77,8 @@ var (
 	listedEvents        = listed{eventsv1.GroupName, "events", "Events"}
 )
 
-// hidden tells of what a document lacks because the reader may not list it. Without a namespace, objects of some namespaces may be there
-// all the same.
+// hidden reports what is missing in a document because the reader may not list it. Without a namespace, objects of some namespaces may
+// still be present.
 func (s Scene) hidden(namespace string, wanted ...listed) []string {
 	found := []string{}
 	for _, l := range wanted {

@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/objecttree"
 )
 
-// jobOf is the job that the tree of an installation works on, or has worked on last. The continuous flow has none.
+// jobOf returns the current or last job of an installation's tree. The continuous flow has none.
 func jobOf(node *objecttree.Node) *Job {
 	top := node.Top()
 	if top.Continuous() || top.Status.JobID == "" {
@@ -31,7 +31,7 @@ func jobOf(node *objecttree.Node) *Job {
 	return job
 }
 
-// pastOf are the runs of a root installation that have ended, the latest first.
+// pastOf returns the finished runs of a root installation, the latest first.
 func pastOf(node *objecttree.Node) []PastJob {
 	past := []PastJob{}
 	root, ok := node.Installation()
@@ -49,7 +49,7 @@ func pastOf(node *objecttree.Node) []PastJob {
 	return past
 }
 
-// rows are the objects of the tree in its order.
+// rows returns the objects of the tree in its order.
 func (t *tree) rows() []Row {
 	rows := []Row{}
 	var visit func(node *objecttree.Node, depth int, parent string)
@@ -90,7 +90,7 @@ func (t *tree) row(node *objecttree.Node, depth int, parent string) Row {
 	return row
 }
 
-// before are the objects that one has to wait for: siblings that export what it imports, or deploy items that it depends on.
+// before returns the objects that one must wait for: siblings that export what it imports, or deploy items that it depends on.
 func (t *tree) before(node *objecttree.Node) []*objecttree.Node {
 	if node.Kind == objecttree.Installation {
 		return t.relations.predecessors(node)
@@ -98,7 +98,7 @@ func (t *tree) before(node *objecttree.Node) []*objecttree.Node {
 	return t.dependencies(node)
 }
 
-// dependencies are the deploy items that one depends on. The list of an execution may be long and compressed, so it is read once.
+// dependencies returns the deploy items that one depends on. The list of an execution may be long and compressed, so it is read once.
 func (t *tree) dependencies(node *objecttree.Node) []*objecttree.Node {
 	if node.Kind != objecttree.DeployItem || node.Above == nil {
 		return nil
@@ -152,7 +152,7 @@ func (t *tree) rowWaitsFor(node *objecttree.Node, known objecttree.Explanation, 
 	return firstLine(known.Message)
 }
 
-// carriesOn reports whether an installation has handed its job on, so that those below it tell how it is doing.
+// carriesOn reports whether an installation has handed its job down, so that the objects below show its progress.
 func (t *tree) carriesOn(node *objecttree.Node, known objecttree.Explanation) bool {
 	handed := known.Reason == lsv1alpha1.ReasonWaitingForSubObjects || known.Reason == explain.ReasonProceeding
 	return handed && node.State() == objecttree.Running && progressOf(node).All > 0
@@ -166,27 +166,27 @@ func names(nodes []*objecttree.Node) string {
 	return strings.Join(all, ", ")
 }
 
-// Parts of a job, which spans tell apart: until it begins, until it has handed on what is to be done below, and until the end.
+// Parts of a job, which spans distinguish: until it starts, until it has passed on the work, and until the end.
 const (
 	SpanWaits = "waits"
 	SpanInit  = "init"
 	SpanWorks = "works"
 )
 
-// spans are the parts of the job in one object. What the job has not come to yet waits since the job began.
+// spans returns the parts of the job in one object. An object that the job has not reached yet has waited since the job started.
 func (t *tree) spans(node *objecttree.Node, tone Tone, before []*objecttree.Node) []Span {
 	job := jobOf(t.node)
 	times := node.Status.TransitionTimes
 	switch {
 	case job != nil && job.Start != nil && node.State() == objecttree.Pending:
 		return []Span{{What: SpanWaits, Tone: NotYet, Start: *job.Start}}
-	case times == nil || job != nil && node.Status.JobID != job.ID: // What is left over from an earlier job is no part of this one.
+	case times == nil || job != nil && node.Status.JobID != job.ID: // What is left over from an earlier job does not belong to this one.
 		return []Span{}
 	}
 	return t.parts(node, times, tone, before)
 }
 
-// parts cuts the time that an object has had for its job.
+// parts divides the time of an object in its job.
 func (t *tree) parts(node *objecttree.Node, times *lsv1alpha1.TransitionTimes, tone Tone, before []*objecttree.Node) []Span {
 	s := spanner{tone: tone, end: endTime(node)}
 	trigger, begun, wait := stamp(times.TriggerTime), stamp(times.InitTime), stamp(times.WaitTime)
@@ -208,12 +208,12 @@ func (t *tree) parts(node *objecttree.Node, times *lsv1alpha1.TransitionTimes, t
 	return s.all()
 }
 
-// waiting reports whether an object has its job and cannot begin with it.
+// waiting reports whether an object has its job and cannot start it.
 func (t *tree) waiting(node *objecttree.Node, tone Tone) bool {
 	return tone == Waits || t.known(node).Reason == lsv1alpha1.ReasonWaitingForPredecessors
 }
 
-// latestEnd is when the last of those was done that an object had to wait for, or when it began if that was later.
+// latestEnd returns when the last predecessor of an object was done, or when the object started if that was later.
 func latestEnd(begun, wait *time.Time, before []*objecttree.Node) *time.Time {
 	latest := begun
 	for _, n := range before {
@@ -228,14 +228,14 @@ func latestEnd(begun, wait *time.Time, before []*objecttree.Node) *time.Time {
 	return latest
 }
 
-// spanner cuts a job into parts. The last one that has begun lasts until the end, or goes on.
+// spanner divides a job into parts. The last part that has started lasts until the end, or continues.
 type spanner struct {
 	tone  Tone
 	end   *time.Time
 	spans []Span
 }
 
-// add adds a part, unless it has not begun. One that ends at no known time is the last.
+// add adds a part, unless it has not started. One without a known end is the last.
 func (s *spanner) add(what string, start, end *time.Time) {
 	if start == nil || end != nil && !end.After(*start) {
 		return
@@ -252,7 +252,7 @@ func (s *spanner) add(what string, start, end *time.Time) {
 
 func (s *spanner) all() []Span { return orEmpty(s.spans) }
 
-// endTime is when an object has finished its job; nil while it works.
+// endTime returns when an object finished its job; nil while it works.
 func endTime(node *objecttree.Node) *time.Time {
 	if state := node.State(); state == objecttree.Running || node.Status.TransitionTimes == nil {
 		return nil

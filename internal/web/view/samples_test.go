@@ -18,7 +18,7 @@ import (
 	"espalier.dev/internal/web/view"
 )
 
-// samples are the objects of the samples that documents are made from.
+// samples returns the objects of the samples as input for documents.
 func samples(t *testing.T) []client.Object {
 	files, err := filepath.Glob("../../../config/samples/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -69,7 +69,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// Anybody can write labels, also such that lead in circles, and names of all sorts.
+// Anybody can write labels, including circular ones, and names of all sorts.
 func TestHostileObjects(t *testing.T) {
 	a := testkit.Installation("a", "a").Label(lsv1alpha1.EncompassedByLabel, "b").ImportData("x", "x").ExportData("x", "x").Build()
 	b := testkit.Installation("a", "b").Label(lsv1alpha1.EncompassedByLabel, "a").ImportData("x", "#x").Build()

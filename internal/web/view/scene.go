@@ -15,25 +15,25 @@ import (
 	"espalier.dev/internal/objecttree"
 )
 
-// Scene is all that documents are made from. An object that the reader may not list does not occur in it.
+// Scene is the input of all documents. It contains no objects that the reader may not list.
 type Scene struct {
-	// Objects are installations, executions and deploy items; nil is none.
+	// Objects are installations, executions and deploy items; nil means none.
 	Objects     *objecttree.Objects
 	Pipelines   []*pipelinesv1alpha1.Pipeline
 	Targets     []*lsv1alpha1.Target
 	DataObjects []*lsv1alpha1.DataObject
-	// Events are those of events.k8s.io, which is what the recorders of the controllers write.
+	// Events are those of events.k8s.io, which the controllers write.
 	Events []*eventsv1.Event
-	// Checks are what looks at targets have shown.
+	// Checks are the results of checking targets.
 	Checks map[Ref]*TargetCheck
-	// Rights are those of the reader; nil is everything.
+	// Rights are those of the reader; nil means all.
 	Rights Rights
 	Now    time.Time
 
 	uses func() map[Ref]map[Ref]bool
 }
 
-// Shared returns a scene whose copies find out only once what uses each target, which takes a walk through all trees.
+// Shared returns a scene whose copies compute the uses of targets only once, which takes a walk through all trees.
 func (s Scene) Shared() Scene {
 	s.uses = sync.OnceValue(s.findUses)
 	return s
@@ -50,10 +50,10 @@ func refOf(node *objecttree.Node) Ref {
 	return Ref{Kind: string(node.Kind), Namespace: node.Namespace(), Name: node.Name()}
 }
 
-// idOf is how documents name a row or a node of a graph.
+// idOf returns the ID of a row or a node of a graph in documents.
 func idOf(ref Ref) string { return ref.Kind + "/" + ref.Namespace + "/" + ref.Name }
 
-// timeOf is a time that may be unknown.
+// timeOf returns nil for an unknown time.
 func timeOf(at time.Time) *time.Time {
 	if at.IsZero() {
 		return nil
@@ -70,7 +70,7 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-// stamp is a time of a status.
+// stamp converts a time of a status.
 func stamp(at *metav1.Time) *time.Time {
 	if at == nil {
 		return nil

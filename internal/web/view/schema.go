@@ -11,8 +11,8 @@ import (
 	"espalier.dev/internal/dataflow"
 )
 
-// TypeWords says what an import or export of a blueprint is: the type of its schema, such as "integer" or "list of string", or the type of
-// its target. It is empty if the definition says no more than that it is data or a target.
+// TypeWords describes the type of an import or export of a blueprint: the type of its schema, such as "integer" or "list of string", or the
+// type of its target. It is empty if the definition says only that it is data or a target.
 func TypeWords(d *lsv1alpha1.FieldValueDefinition) string {
 	if target := dataflow.TargetTypeOf(d); target != "" {
 		return target[strings.LastIndex(target, "/")+1:]
@@ -23,7 +23,7 @@ func TypeWords(d *lsv1alpha1.FieldValueDefinition) string {
 	return schemaWords(d.Schema.Raw, 0)
 }
 
-// deepestList is how many lists in lists are told of.
+// deepestList is the maximum depth of nested lists in a description.
 const deepestList = 3
 
 func schemaWords(raw []byte, depth int) string {
@@ -33,7 +33,7 @@ func schemaWords(raw []byte, depth int) string {
 		Enum  []json.RawMessage `json:"enum"`
 		Items json.RawMessage   `json:"items"`
 	}
-	if json.Unmarshal(raw, &schema) != nil { // true and false are schemas, too, which say nothing of the type.
+	if json.Unmarshal(raw, &schema) != nil { // true and false are schemas, too, which do not specify a type.
 		return ""
 	}
 	switch kind := typeOf(schema.Type); {
@@ -51,7 +51,7 @@ func schemaWords(raw []byte, depth int) string {
 	}
 }
 
-// typeOf is a type, or several of them as "string or null".
+// typeOf returns a type, or several of them as "string or null".
 func typeOf(raw json.RawMessage) string {
 	var one string
 	if json.Unmarshal(raw, &one) == nil {

@@ -14,7 +14,7 @@ import (
 	"espalier.dev/internal/web/view"
 )
 
-// Deploy items of nested installations use copies of Targets; the page shows the ones that people have made.
+// Deploy items of nested installations use copies of Targets; the page shows the originals.
 func TestTargetsAreFollowedToTheirOrigin(t *testing.T) {
 	root := testkit.Installation("a", "shop").ImportTarget("cluster", "east").Build()
 	nested := clitest.Nested(root, "web").ImportTarget("place", "cluster").Build()
@@ -53,9 +53,9 @@ func TestTargetsAreFollowedToTheirOrigin(t *testing.T) {
 func TestVerdictsOfTargets(t *testing.T) {
 	expect(t, "none", view.NewTargets(sceneOf()).Verdict, "There are no targets.")
 	s := sceneOf(testkit.Target("a", "x").Build(), testkit.Target("a", "y").Build())
-	expect(t, "not looked at", view.NewTargets(s).Verdict, "Nobody has looked at the targets yet.")
+	expect(t, "not looked at", view.NewTargets(s).Verdict, "The targets have not been checked yet.")
 	s.Checks = map[view.Ref]*view.TargetCheck{{Kind: "Target", Namespace: "a", Name: "x"}: {Reachable: true}}
-	expect(t, "one looked at", view.NewTargets(s).Verdict, "1 of 2 targets can be read; the others have not been looked at yet.")
+	expect(t, "one looked at", view.NewTargets(s).Verdict, "1 of 2 targets can be read; the others have not been checked yet.")
 	s.Checks[view.Ref{Kind: "Target", Namespace: "a", Name: "y"}] = &view.TargetCheck{Reachable: true}
 	expect(t, "all", view.NewTargets(s).Verdict, "All 2 targets can be read.")
 	s.Rights = without("list targets")

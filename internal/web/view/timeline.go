@@ -14,18 +14,18 @@ import (
 	"espalier.dev/internal/objecttree"
 )
 
-// Timeline is what happened when in the present or last run of an installation: the waterfall of its page, and everything that was said in
-// that run. No page shows it; `espalier timeline` does.
+// Timeline is the course of the current or last run of an installation: the waterfall of its page, and all events of that run. No page
+// shows it; `espalier timeline` does.
 type Timeline struct {
-	// Run has no start if there never was one.
+	// Run has no start if there was no run.
 	Run Job
 	// Rows are those of the page.
 	Rows []Row
-	// Events are in their order. Those that the API server has dropped are told from statuses, as far as these remember.
+	// Events are in chronological order. Those that the API server has dropped are reconstructed from statuses, as far as possible.
 	Events []Event
 }
 
-// NewTimeline makes the timeline of an installation; false if there is no such installation.
+// NewTimeline returns the timeline of an installation; false if it does not exist.
 func NewTimeline(s Scene, namespace, name string) (Timeline, bool) {
 	forest := s.forest()
 	node := forest.Installation(namespace, name)
@@ -50,8 +50,8 @@ func NewTimeline(s Scene, namespace, name string) (Timeline, bool) {
 	return told, true
 }
 
-// RunOf is the job that the tree of an object works on, or has worked on last. In the continuous flow, which has no jobs, it is the last
-// run of the object itself, without an ID.
+// RunOf returns the current or last job of an object's tree. In the continuous flow, which has no jobs, it is the last run of the object
+// itself, without an ID.
 func RunOf(node *objecttree.Node) Job {
 	if job := jobOf(node); job != nil {
 		return *job
@@ -63,12 +63,12 @@ func RunOf(node *objecttree.Node) Job {
 	return Job{Start: cmp.Or(stamp(times.TriggerTime), stamp(times.InitTime)), End: endTime(node)}
 }
 
-// place is where the object of an event stands in the tree.
+// place returns the position of an event's object in the tree.
 func (t *Timeline) place(e Event) int {
 	return slices.IndexFunc(t.Rows, func(row Row) bool { return row.Ref == e.About })
 }
 
-// recall adds what the status of an object remembers of the run and no event tells: that it got the job, how it ended, and what is wrong
+// recall adds what the status of an object records about the run and no event reports: that it got the job, how it ended, and what is wrong
 // with it or what it waits for.
 func (t *Timeline) recall(node *objecttree.Node) {
 	times := node.Status.TransitionTimes
@@ -83,7 +83,7 @@ func (t *Timeline) recall(node *objecttree.Node) {
 	t.add(node, known.Reason, known.Message, timeOf(known.Since))
 }
 
-// add adds something that a status remembers, unless it was before the run or an event has told it.
+// add adds an entry from a status, unless it precedes the run or there is an event for it.
 func (t *Timeline) add(node *objecttree.Node, reason, message string, at *time.Time) {
 	ref := refOf(node)
 	told := func(e Event) bool {

@@ -11,9 +11,10 @@ import (
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/explain"
 	"espalier.dev/internal/objecttree"
+	"espalier.dev/internal/run"
 )
 
-// statusOf is how an object of a tree is doing, with what is known to hold it up.
+// statusOf returns the state of an object of a tree, with what is known to hold it up.
 func statusOf(node *objecttree.Node, known objecttree.Explanation) Status {
 	status := Status{Tone: toneOf(node, known.Reason), Word: node.Phase(), Message: known.Message}
 	status.Since = timeOf(node.Since())
@@ -23,7 +24,7 @@ func statusOf(node *objecttree.Node, known objecttree.Explanation) Status {
 	return status
 }
 
-// waitsByItself are the reasons of objects that work on a job and get no further for now.
+// waitsByItself are the reasons of objects that work on a job and cannot continue for now.
 var waitsByItself = map[string]bool{
 	lsv1alpha1.ReasonWaitingForImports: true, dataflow.ReasonImportNotFound: true, dataflow.ReasonImportOutdated: true,
 	lsv1alpha1.ReasonNoTargetFound: true, lsv1alpha1.ReasonRetrying: true, lsv1alpha1.ReasonWaitingForSuccessors: true,
@@ -31,10 +32,16 @@ var waitsByItself = map[string]bool{
 
 func toneOf(node *objecttree.Node, reason string) Tone {
 	phase := node.Status.Phase
+	if reason == run.ReasonSuspended {
+		return Stopped
+	}
 	switch node.State() {
 	case objecttree.Succeeded:
 		return Done
 	case objecttree.Failed:
+		if node.DeletionFailed() {
+			return GoingFailed
+		}
 		return toneOfPhase(phase)
 	case objecttree.Running:
 		switch {
@@ -96,14 +103,14 @@ func progressOf(node *objecttree.Node) Progress {
 	return p
 }
 
-// sinceOf is when a link of a chain began to be as it is.
+// sinceOf returns since when a link of a chain has been in its state.
 func sinceOf(link explain.Link) Status {
 	status := statusOf(link.Node, link.Explanation)
 	status.Since = cmp.Or(timeOf(link.Since), status.Since)
 	return status
 }
 
-// tonesOfHolds say how a pipeline is shown that something keeps.
+// tonesOfHolds are the tones of pipelines with a hold.
 var tonesOfHolds = map[pipelinesv1alpha1.HoldReason]Tone{
 	pipelinesv1alpha1.HoldSuspended:             Stopped,
 	pipelinesv1alpha1.HoldUnsettled:             Works,
@@ -130,12 +137,12 @@ var tonesOfHolds = map[pipelinesv1alpha1.HoldReason]Tone{
 	pipelinesv1alpha1.HoldLookingUp:             Works,
 }
 
-// graveness orders tones, the gravest first.
+// graveness ranks tones, the gravest first.
 var graveness = map[Tone]int{
 	Failed: 1, GoingFailed: 1, Person: 2, Unknown: 3, Waits: 4, Stopped: 5, Works: 6, Going: 7, NotYet: 8, Done: 9,
 }
 
-// tonesOfPromotions say how a promotion is shown.
+// tonesOfPromotions are the tones of promotions.
 var tonesOfPromotions = map[pipelinesv1alpha1.PromotionState]Tone{
 	pipelinesv1alpha1.PromotionUnapproved:  Person,
 	pipelinesv1alpha1.PromotionRejected:    Stopped,

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package view says what the pages of the web UI show: one document per page, made from the objects that its reader may see. It is pure,
-// and its types are the contract with the pages, which are written in TypeScript: internal/web/typescript makes theirs from these.
+// Package view builds the documents of the web UI: one per page, from the objects that its reader may see. It is pure, and its types are
+// the contract with the pages, which are written in TypeScript: internal/web/typescript generates theirs from these.
 //
-// What a document says of an object is what `espalier why`, `tree` and `get` say of it, by the same functions. Texts from the cluster
-// are given as they are; the pages show them as text.
+// Documents describe objects like `espalier why`, `tree` and `get`, with the same functions. Texts from the cluster are passed on
+// unchanged; the pages show them as text.
 package view
 
 import "time"
@@ -34,7 +34,7 @@ type Ref struct {
 	Name      string `json:"name"`
 }
 
-// Status is how something is doing. Word is the one of the API, such as Progressing or WaitingForApproval.
+// Status is the state of something. Word is that of the API, such as Progressing or WaitingForApproval.
 type Status struct {
 	Tone    Tone       `json:"tone"`
 	Word    string     `json:"word"`
@@ -51,22 +51,22 @@ type Progress struct {
 	Waiting int `json:"waiting"`
 }
 
-// Action is something that a person can do to the object of a page. Command does the same in a terminal. What the reader may not do has a
-// reason in Denied, and what makes no sense now has one in Unavailable.
+// Action is an action on the object of a page. Command does the same in a terminal. Denied says why the reader may not do it, Unavailable
+// why it makes no sense now.
 type Action struct {
 	// ID is reconcile, interrupt, abort, force, delete, approve, reject, promote, retry, hold or release.
 	ID          string `json:"id"`
 	Label       string `json:"label"`
 	Command     string `json:"command"`
 	Explanation string `json:"explanation,omitempty"`
-	// Confirm is the question before it is done, with the name of the result.
+	// Confirm is the question that the reader must answer first. It names what results.
 	Confirm     string `json:"confirm,omitempty"`
 	Danger      bool   `json:"danger,omitempty"`
 	Denied      string `json:"denied,omitempty"`
 	Unavailable string `json:"unavailable,omitempty"`
 }
 
-// Overview is the first page. Needs come first, the widest effect first.
+// Overview is the first page. Needs are failures, then decisions, then what is missing; among these, the widest effect comes first.
 type Overview struct {
 	Now           time.Time         `json:"now"`
 	Verdict       string            `json:"verdict"`
@@ -78,7 +78,7 @@ type Overview struct {
 	Hidden []string `json:"hidden"`
 }
 
-// Need is something that does not go on without a person: a failure, an approval, or something that nobody provides.
+// Need is something that waits for a person: a failure, an approval, or something that is missing.
 type Need struct {
 	ID      string     `json:"id"`
 	Tone    Tone       `json:"tone"`
@@ -90,7 +90,7 @@ type Need struct {
 	HoldsUp int        `json:"holdsUp"`
 	Since   *time.Time `json:"since,omitempty"`
 	Command string     `json:"command"`
-	// Button says where the need leads to: "See why" or "Review changes".
+	// Button is the label of its button: "See why" or "Review changes".
 	Button string `json:"button"`
 }
 
@@ -106,8 +106,8 @@ type InstallationRow struct {
 	WaitsFor  string `json:"waitsFor,omitempty"`
 }
 
-// PipelineRow is a pipeline on the overview, with its environments in order. These have neither actions nor an approval, which belong to
-// the page of the pipeline.
+// PipelineRow is a pipeline on the overview, with its environments in order. They have no actions and no approval here: these are on the
+// page of the pipeline.
 type PipelineRow struct {
 	Ref          Ref           `json:"ref"`
 	Status       Status        `json:"status"`
@@ -116,7 +116,7 @@ type PipelineRow struct {
 	Environments []Environment `json:"environments"`
 }
 
-// OverviewChange is what has become of rows since another overview: whole rows that are new or different, and names of those that are gone.
+// OverviewChange is the difference to an earlier overview: new and changed rows as a whole, and the names of removed ones.
 type OverviewChange struct {
 	Now               time.Time         `json:"now"`
 	Verdict           string            `json:"verdict"`
@@ -158,7 +158,7 @@ type Installation struct {
 	Status   Status    `json:"status"`
 	Progress Progress  `json:"progress"`
 	Flow     string    `json:"flow"`
-	// Component, Version and Blueprint are empty where it has none.
+	// Component, Version and Blueprint are empty if there is none.
 	Component string `json:"component,omitempty"`
 	Version   string `json:"version,omitempty"`
 	Blueprint string `json:"blueprint,omitempty"`
@@ -166,7 +166,7 @@ type Installation struct {
 	Graph     Graph  `json:"graph"`
 	Rows      []Row  `json:"rows"`
 	Job       *Job   `json:"job,omitempty"`
-	// Past are the jobs that have ended, the latest first.
+	// Past lists the finished jobs, newest first.
 	Past    []PastJob `json:"past"`
 	Actions []Action  `json:"actions"`
 	Events  []Event   `json:"events"`
@@ -179,14 +179,14 @@ type Row struct {
 	Ref    Ref    `json:"ref"`
 	Depth  int    `json:"depth"`
 	Parent string `json:"parent,omitempty"`
-	// Title is the name that the object above gives to this one.
+	// Title is the name of the object in its parent.
 	Title    string `json:"title"`
 	Status   Status `json:"status"`
 	WaitsFor string `json:"waitsFor,omitempty"`
-	// Type is that of a deploy item, Target the name of its target.
+	// Type is the type of a deploy item, Target the name of its target.
 	Type   string `json:"type,omitempty"`
 	Target string `json:"target,omitempty"`
-	// Outside says that the blueprint of an installation is outside of the cluster: types and defaults of values have to be asked for.
+	// Outside is true if the blueprint of an installation is outside of the cluster: types and defaults of values must be requested.
 	Outside   bool       `json:"outside,omitempty"`
 	Spans     []Span     `json:"spans"`
 	WaitedFor []string   `json:"waitedFor"`
@@ -195,7 +195,7 @@ type Row struct {
 	Objects   []Deployed `json:"objects"`
 }
 
-// Span is a part of a job: waits, init or works. One without an end goes on.
+// Span is a part of a job: waits, init or works. A span without an end is not finished.
 type Span struct {
 	What  string     `json:"what"`
 	Tone  Tone       `json:"tone"`
@@ -210,7 +210,7 @@ type Job struct {
 	End   *time.Time `json:"end,omitempty"`
 }
 
-// PastJob is a job that has ended.
+// PastJob is a finished job.
 type PastJob struct {
 	ID     string     `json:"id"`
 	Status Status     `json:"status"`
@@ -218,25 +218,25 @@ type PastJob struct {
 	End    *time.Time `json:"end,omitempty"`
 }
 
-// Value is an import or an export. What it is stands in an object that the page asks for when somebody wants to see it, with his rights.
+// Value is an import or an export. Its content is in an object that the page requests on demand, with the rights of the reader.
 type Value struct {
 	Name string `json:"name"`
-	// Kind is data, target or targetList; Type is the one of the schema if it is known.
+	// Kind is data, target or targetList; Type is that of the schema, if known.
 	Kind string `json:"kind"`
 	Type string `json:"type,omitempty"`
 	// State is there, default, missing or not-written.
 	State string `json:"state"`
-	// Source is the object that holds it, Giver the row or installation that writes it.
+	// Source is the object with the value, Giver the row or installation that writes it.
 	Source *Ref   `json:"source,omitempty"`
 	Giver  *Ref   `json:"giver,omitempty"`
 	Key    string `json:"key,omitempty"`
-	// Default is the value of the blueprint, as JSON that may be cut, of an import that nobody has given another one.
+	// Default is the default of the blueprint, as JSON that may be truncated, of an import that gets no other value.
 	Default string `json:"default,omitempty"`
-	// Reference is the name by which others import an export, Takers are some installations that do, and OtherTakers is how many more.
+	// Reference is the name by which others import an export, Takers are some installations that do, and OtherTakers counts the rest.
 	Reference   string `json:"reference,omitempty"`
 	Takers      []Ref  `json:"takers,omitempty"`
 	OtherTakers int    `json:"otherTakers,omitempty"`
-	// Secret says that it is shown only when it is asked for.
+	// Secret is true if the value is shown only on request.
 	Secret bool `json:"secret,omitempty"`
 }
 
@@ -248,7 +248,7 @@ type Deployed struct {
 	Name       string `json:"name"`
 }
 
-// Live is what a deploy item has in its target cluster now. Message says why it could not be looked at as a whole.
+// Live is what a deploy item has in its target cluster now. Message says why not everything could be read.
 type Live struct {
 	Objects []LiveObject `json:"objects"`
 	Message string       `json:"message,omitempty"`
@@ -264,37 +264,37 @@ type LiveObject struct {
 	Below      []LiveObject `json:"below"`
 }
 
-// LiveYAML is an object in a target cluster as it is now, and as its deploy item wants it to be, if that is known. Secrets are masked.
+// LiveYAML is an object in a target cluster as it is now, and as its deploy item defines it, if that is known. Secrets are masked.
 type LiveYAML struct {
 	Live     string `json:"live"`
 	Rendered string `json:"rendered,omitempty"`
-	// Cut says that one of them is too long to be shown as a whole.
+	// Cut is true if one of them is truncated.
 	Cut bool `json:"cut,omitempty"`
 }
 
-// Declared is what the blueprint of an installation says of its imports and exports, if that is outside of the cluster. Message says why
-// it is not known.
+// Declared is what a blueprint outside of the cluster declares about the imports and exports of an installation. Message says why that is
+// unknown.
 type Declared struct {
 	Imports []NamedType `json:"imports"`
 	Exports []NamedType `json:"exports"`
-	// Defaults are imports that the installation does not provide, and that have a value nevertheless.
+	// Defaults are imports that the installation does not provide and that have a default value.
 	Defaults []Value `json:"defaults"`
 	Message  string  `json:"message,omitempty"`
 }
 
-// NamedType is the type of an import or export in words; it is empty if the blueprint says no more than that it is data or a target.
+// NamedType is the type of an import or export in words; it is empty if the blueprint only says that it is data or a target.
 type NamedType struct {
 	Name string `json:"name"`
 	Type string `json:"type,omitempty"`
 }
 
-// Logs are what deployers have said of a deploy item, the oldest line first. Message says where to look if there are none to show.
+// Logs are the log lines of deployers about a deploy item, oldest first. Message says where to look if there are none.
 type Logs struct {
 	Lines   []LogLine `json:"lines"`
 	Message string    `json:"message,omitempty"`
 }
 
-// LogLine is something that a deployer has said.
+// LogLine is a line in the log of a deployer.
 type LogLine struct {
 	Time *time.Time `json:"time,omitempty"`
 	// Level is info, error or debug.
@@ -302,8 +302,8 @@ type LogLine struct {
 	Text  string `json:"text"`
 }
 
-// Diff is what the next job of an installation would change of the objects that blueprints make, of its own and of those below. Message
-// says why it is not known, or that nothing would change. Notes say what cannot be known beforehand, and what is left out.
+// Diff is what the next job would change in the objects that the blueprints of an installation and of those below it create. Message says
+// why that is unknown, or that nothing would change. Notes say what cannot be known before the job, and what is left out.
 type Diff struct {
 	Message string       `json:"message,omitempty"`
 	Notes   []string     `json:"notes"`
@@ -314,20 +314,20 @@ type Diff struct {
 type ObjectDiff struct {
 	Ref   Ref    `json:"ref"`
 	Title string `json:"title"`
-	// Within is the path to the nested installation, and to the deploy item with a chart, that makes the object, such as shop/database.
+	// Within is the path to the nested installation, and to the deploy item with a chart, that creates the object, such as shop/database.
 	Within string `json:"within,omitempty"`
 	// Change is create, update or delete.
 	Change string     `json:"change"`
 	Lines  []DiffLine `json:"lines"`
 }
 
-// DiffLine is a line of YAML. Op is + for a new one, - for one that goes, and a space for one that stays.
+// DiffLine is a line of YAML. Op is + for an added line, - for a removed one, and a space for an unchanged one.
 type DiffLine struct {
 	Op   string `json:"op"`
 	Text string `json:"text"`
 }
 
-// Graph is a drawing. Sizes are in pixels at scale 1; Go has laid it out.
+// Graph is a drawing. Sizes are in pixels at scale 1; the server computes the layout.
 type Graph struct {
 	Width  int    `json:"width"`
 	Height int    `json:"height"`
@@ -335,7 +335,7 @@ type Graph struct {
 	Edges  []Edge `json:"edges"`
 }
 
-// Node is a box of a graph. ID is that of the row it stands for; a ghost is a source that does not exist.
+// Node is a box of a graph. ID is that of its row; a ghost is a source that does not exist.
 type Node struct {
 	ID     string `json:"id"`
 	X      int    `json:"x"`
@@ -346,28 +346,28 @@ type Node struct {
 	Detail string `json:"detail,omitempty"`
 	Status Status `json:"status"`
 	Ghost  bool   `json:"ghost,omitempty"`
-	// Group says that it holds the nodes inside of it.
+	// Group is true if it contains other nodes.
 	Group bool `json:"group,omitempty"`
 	// Kind is import, target, installation, template or export in the graph of a blueprint, where a target is an import, and empty elsewhere.
 	Kind string `json:"kind,omitempty"`
 }
 
-// Edge is a value that goes from one node to another, or a dependency. Points are those of a path of cubic curves.
+// Edge is a value that flows from one node to another, or a dependency.
 type Edge struct {
 	From  string `json:"from"`
 	To    string `json:"to"`
 	Label string `json:"label,omitempty"`
-	// State is there, missing or cut, and empty while the value is still to come.
+	// State is there, missing or cut, and empty while the value does not exist yet.
 	State string `json:"state"`
-	// Path is the d attribute of an SVG path, and LabelX and LabelY are the middle of the foot of its label.
+	// Path is the d attribute of an SVG path of cubic curves. LabelX and LabelY are the bottom centre of its label.
 	Path   string `json:"path"`
 	LabelX int    `json:"labelX"`
 	LabelY int    `json:"labelY"`
-	// Target says that it is a target and no value.
+	// Target is true if it is a target, not a value.
 	Target bool `json:"target,omitempty"`
 }
 
-// Event is what somebody has said about an object, folded.
+// Event is an Event about an object. Repeated ones are merged.
 type Event struct {
 	Time    time.Time `json:"time"`
 	Tone    Tone      `json:"tone"`
@@ -390,7 +390,7 @@ type Pipeline struct {
 	Lanes        []Lane        `json:"lanes"`
 	Actions      []Action      `json:"actions"`
 	Events       []Event       `json:"events"`
-	// LeadTime is the median from the first environment to the last, in seconds; 0 if no revision has made it yet.
+	// LeadTime is the median time from the first environment to the last, in seconds; 0 if no revision has reached the last one.
 	LeadTime int      `json:"leadTime"`
 	Hidden   []string `json:"hidden"`
 }
@@ -420,7 +420,7 @@ type TargetCell struct {
 	Status    Status `json:"status"`
 }
 
-// Gate is a condition that a promotion has to meet: approval, soak, window, hold, strategy or health.
+// Gate is a condition that a promotion must meet: approval, soak, window, hold, strategy or health.
 type Gate struct {
 	Kind   string     `json:"kind"`
 	Label  string     `json:"label"`
@@ -430,7 +430,7 @@ type Gate struct {
 	Detail string     `json:"detail,omitempty"`
 }
 
-// Consent is an approval that a person is asked for, with what it changes.
+// Consent is an approval that a promotion waits for, with its effect.
 type Consent struct {
 	Revision string       `json:"revision"`
 	From     string       `json:"from,omitempty"`
@@ -439,7 +439,7 @@ type Consent struct {
 	Changes  []FieldShift `json:"changes"`
 }
 
-// Fact is a label and what it says.
+// Fact is a label with its text.
 type Fact struct {
 	Label string `json:"label"`
 	Text  string `json:"text"`
@@ -457,7 +457,7 @@ type FieldShift struct {
 type Lane struct {
 	Revision string `json:"revision"`
 	Marks    []Mark `json:"marks"`
-	// Ended says how: arrived, moving, superseded, failed or rejected.
+	// Ended is the outcome: arrived, moving, superseded, failed or rejected.
 	Ended string `json:"ended"`
 }
 
@@ -468,21 +468,21 @@ type Mark struct {
 	Tone        Tone       `json:"tone"`
 	By          string     `json:"by,omitempty"`
 	Reason      string     `json:"reason,omitempty"`
-	// Request is the pull request by which it got there, or should have.
+	// Request is the pull request that promoted it, or should have.
 	Request *Request `json:"request,omitempty"`
 }
 
 // Request is a pull request as the status of the pipeline records it.
 type Request struct {
-	// URL is empty if a browser could not open it, or would run it.
+	// URL is empty if a browser cannot open it, or would run it.
 	URL    string `json:"url,omitempty"`
 	Number int64  `json:"number,omitempty"`
-	// State is open, merged or closed, and empty while it is not known.
+	// State is open, merged or closed, and empty while it is unknown.
 	State string `json:"state,omitempty"`
-	// By is who has merged or closed it, and Time when.
+	// By is the user who merged or closed it, and Time when.
 	By   string     `json:"by,omitempty"`
 	Time *time.Time `json:"time,omitempty"`
-	// Checks are there while it is open, if it has any and they are known.
+	// Checks are set while it is open, if it has any and they are known.
 	Checks *RequestChecks `json:"checks,omitempty"`
 }
 
@@ -490,13 +490,13 @@ type Request struct {
 type RequestChecks struct {
 	// State is running, passed or failed.
 	State string `json:"state"`
-	// URL is empty if the Git server has no page about them, or if a browser could not open it.
+	// URL is empty if the Git server has no page about them, or if a browser cannot open it.
 	URL     string `json:"url,omitempty"`
 	Total   int    `json:"total"`
 	Passed  int    `json:"passed"`
 	Failed  int    `json:"failed"`
 	Running int    `json:"running"`
-	// FailedNames are some that have failed.
+	// FailedNames are the names of some failed ones.
 	FailedNames []string `json:"failedNames"`
 }
 
@@ -508,7 +508,7 @@ type Targets struct {
 	Hidden  []string    `json:"hidden"`
 }
 
-// TargetRow is a Target or a GitopsCluster. Check is what the server has found out about it with the reader's rights, if it was asked to.
+// TargetRow is a Target or a GitopsCluster. Check is the result of the last check with the rights of the reader, if there was one.
 type TargetRow struct {
 	Ref    Ref          `json:"ref"`
 	Type   string       `json:"type"`
@@ -517,7 +517,7 @@ type TargetRow struct {
 	Check  *TargetCheck `json:"check,omitempty"`
 }
 
-// TargetCheck is what a look at a cluster has shown. Expires is when the first of its certificates and tokens does, Expiring which.
+// TargetCheck is the result of a check of a cluster. Expires is when the first of its certificates and tokens expires, Expiring which one.
 type TargetCheck struct {
 	At           time.Time  `json:"at"`
 	Reachable    bool       `json:"reachable"`

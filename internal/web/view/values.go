@@ -20,12 +20,12 @@ const (
 	valueNotWritten = "not-written"
 )
 
-// values say where imports come from and exports go to.
+// values determine where imports come from and exports go to.
 type values struct {
 	scene     Scene
 	relations *relations
 	present   map[Ref]bool
-	// needs are what installations import, each found once.
+	// needs are the imports of installations, each computed once.
 	needs map[*objecttree.Node]dataflow.Needs
 }
 
@@ -53,7 +53,7 @@ func (v *values) of(node *objecttree.Node, known objecttree.Explanation) (import
 	return []Value{}, []Value{}
 }
 
-// ofItem are the target that an item is deployed to, and the Secret that its deployer has written exports to.
+// ofItem returns the target of a deploy item, and the Secret to which its deployer has written exports.
 func ofItem(item *lsv1alpha1.DeployItem) (imports, exports []Value) {
 	imports, exports = []Value{}, []Value{}
 	if target := item.Spec.Target; target != nil {
@@ -103,7 +103,10 @@ func (v *values) dataImport(node *objecttree.Node, data lsv1alpha1.DataImport, k
 	return value
 }
 
-// isSecret reports whether a value comes from a Secret, through however many installations it was handed down.
+// maxDepth ends the search if labels are circular: anybody can write labels.
+const maxDepth = 100
+
+// isSecret reports whether a value comes from a Secret, through any number of installations.
 func isSecret(node *objecttree.Node, name string, depth int) bool {
 	object, ok := node.Installation()
 	if !ok || depth > maxDepth {
@@ -117,7 +120,7 @@ func isSecret(node *objecttree.Node, name string, depth int) bool {
 	return data.SecretRef != nil || node.Above != nil && data.DataRef != "" && isSecret(node.Above, data.DataRef, depth+1)
 }
 
-// targetImport is a single target, or each target of a list or map. One that the parent imports as a whole is not taken apart.
+// targetImport returns a single target, or each target of a list or map. One that the parent imports as a whole is not split.
 func (v *values) targetImport(node *objecttree.Node, target lsv1alpha1.TargetImport, known objecttree.Explanation) []Value {
 	var all []Value
 	add := func(name, kind, reference string) {
@@ -150,7 +153,7 @@ func (v *values) targetImport(node *objecttree.Node, target lsv1alpha1.TargetImp
 	return all
 }
 
-// locate says which object holds a value, who writes it, and whether it is there.
+// locate determines which object holds a value, who writes it, and whether it exists.
 func (v *values) locate(value *Value, node *objecttree.Node, id dataflow.ObjectID) {
 	source := Ref{string(id.Kind), node.Namespace(), id.Name}
 	value.Source = &source
@@ -167,7 +170,7 @@ func (v *values) locate(value *Value, node *objecttree.Node, id dataflow.ObjectI
 	}
 }
 
-// absent is the state of a value whose object is not in sight. Where the reader may not look, those who write it have to tell.
+// absent returns the state of a value whose object was not found. If the reader may not list such objects, the writer's state decides.
 func absent(giver *objecttree.Node, unlisted bool) string {
 	switch {
 	case giver == nil && !unlisted:
@@ -178,7 +181,7 @@ func absent(giver *objecttree.Node, unlisted bool) string {
 	return valueNotWritten
 }
 
-// handedDown reports whether an object is an import of the parent, which writes it for what it contains.
+// handedDown reports whether an object is an import of the parent, which writes it for its nested objects.
 func (v *values) handedDown(node *objecttree.Node, id dataflow.ObjectID) bool {
 	parent, ok := node.Above.Installation()
 	if !ok {
@@ -195,7 +198,7 @@ func (v *values) handedDown(node *objecttree.Node, id dataflow.ObjectID) bool {
 	return mapped || slices.ContainsFunc(parent.Spec.Imports.Data, func(d lsv1alpha1.DataImport) bool { return same(d.Name) })
 }
 
-// unlisted reports whether the reader may not see which objects there are.
+// unlisted reports whether the reader may not list the objects of a kind.
 func (v *values) unlisted(kind dataflow.ObjectKind, namespace string) bool {
 	if kind == dataflow.KindTarget {
 		return !v.scene.mayList(listedTargets, namespace)
@@ -228,10 +231,10 @@ func (v *values) exports(node *objecttree.Node, object *lsv1alpha1.Installation)
 	return all
 }
 
-// mostTakers is how many installations that take an export are named.
+// mostTakers is the maximum number of named installations that import an export.
 const mostTakers = 5
 
-// takers are the installations that import an object, and how many of them are not named.
+// takers returns the installations that import an object, and how many of them are not named.
 func (v *values) takers(node *objecttree.Node, id dataflow.ObjectID) (named []Ref, others int) {
 	siblings := v.relations.siblings(node)
 	if siblings == nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"espalier.dev/internal/explain"
 	"espalier.dev/internal/objecttree"
@@ -14,10 +15,12 @@ import (
 
 var harmless = regexp.MustCompile(`^[\w@%+=:,./~-]+$`)
 
-// words makes a command line out of arguments. Names come from the cluster, so each is made fit for a shell.
+// words joins arguments into a command line. Names come from the cluster, so each argument is quoted for a shell, and cannot steer the
+// terminal that it is pasted into.
 func words(arguments ...string) string {
 	quoted := make([]string, 0, len(arguments))
 	for _, argument := range arguments {
+		argument = strings.Map(printable, argument)
 		if !harmless.MatchString(argument) {
 			argument = "'" + strings.ReplaceAll(argument, "'", `'\''`) + "'"
 		}
@@ -26,12 +29,19 @@ func words(arguments ...string) string {
 	return strings.Join(quoted, " ")
 }
 
-// command is one of our command line, for a namespace.
+func printable(r rune) rune {
+	if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+		return -1
+	}
+	return r
+}
+
+// command returns a command of our command line, for a namespace.
 func command(namespace string, arguments ...string) string {
 	return words(append(append([]string{"espalier"}, arguments...), "-n", namespace)...)
 }
 
-// commandsOf are those of an advice, in the order in which `espalier why` prints them.
+// commandsOf returns those of an advice, in the order in which `espalier why` prints them.
 func commandsOf(namespace string, advice explain.Advice) []string {
 	commands := []string{}
 	for _, arguments := range advice.Kubectl {
@@ -43,7 +53,7 @@ func commandsOf(namespace string, advice explain.Advice) []string {
 	return commands
 }
 
-// firstLine is the part of a text that fits into a sentence; the whole text stands beside it.
+// firstLine returns the part of a text that fits into a sentence; the whole text appears beside it.
 func firstLine(text string) string {
 	first, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	if rest != "" {
@@ -52,7 +62,7 @@ func firstLine(text string) string {
 	return first
 }
 
-// titleOf is what people call an object: the name that the object above gives to it, or its own.
+// titleOf returns the display name of an object: the name that the object above gives it, or its own.
 func titleOf(node *objecttree.Node) string {
 	if node.As != "" {
 		return node.As
@@ -60,7 +70,7 @@ func titleOf(node *objecttree.Node) string {
 	return node.Name()
 }
 
-// holderOf is the installation that an object belongs to, or the highest object if there is none.
+// holderOf returns the installation that an object belongs to, or the highest object if there is none.
 func holderOf(node *objecttree.Node) *objecttree.Node {
 	for node.Kind != objecttree.Installation && node.Above != nil {
 		node = node.Above
@@ -68,7 +78,7 @@ func holderOf(node *objecttree.Node) *objecttree.Node {
 	return node
 }
 
-// counted is a number with its noun.
+// counted returns a number with its noun.
 func counted(number int, one, many string) string {
 	if number == 1 {
 		return "1 " + one
@@ -76,7 +86,7 @@ func counted(number int, one, many string) string {
 	return fmt.Sprintf("%d %s", number, many)
 }
 
-// told is progress in words, with the failures if there are some.
+// told returns progress in words, with the failures if there are any.
 func (p Progress) told() string {
 	text := fmt.Sprintf("%d of %s done", p.Done, counted(p.All, "deploy item", "deploy items"))
 	if p.Failed > 0 {

@@ -11,11 +11,11 @@ import (
 	"espalier.dev/internal/testkit/measure"
 )
 
-// BenchmarkPipelines measures a few pipelines alone, as many among all the others, all of them at once, all of them at rest, and a start
-// of the controller with all of them.
+// BenchmarkPipelines measures a few pipelines alone, as many among all the others, all of them at once, all of them at rest, and a start of
+// the controller with all of them.
 func BenchmarkPipelines(b *testing.B) {
 	for b.Loop() {
-		few := *clustersFlag // so many have all connections and watches already
+		few := *clustersFlag // so few already have all connections and watches
 		if *pipelinesFlag < 2*few {
 			b.Fatalf("-pipelines must be at least %d: twice as many as -clusters", 2*few)
 		}
@@ -25,7 +25,7 @@ func BenchmarkPipelines(b *testing.B) {
 		small := s.restart()
 		alone := s.closely(numbers(0, few), *roundsFlag)
 		s.create(numbers(few, *pipelinesFlag))
-		among := s.closely(numbers(few, 2*few), *roundsFlag) // others, whose statuses have no more history than the first had
+		among := s.closely(numbers(few, 2*few), *roundsFlag) // others, whose statuses have as little history as those of the first
 		b.Logf("%d pipelines alone: %s\nas many among %d: %s", few, alone, *pipelinesFlag, among)
 		b.ReportMetric(milliseconds(median(among.reactions)), "ms/decision")
 		b.ReportMetric(milliseconds(among.cpu()), "cpu-ms/event")
@@ -42,7 +42,7 @@ func BenchmarkPipelines(b *testing.B) {
 	}
 }
 
-// reportAll lets a revision walk through all pipelines at once.
+// reportAll promotes a revision through all pipelines at once.
 func reportAll(b *testing.B, s *stand) {
 	b.Helper()
 	count := float64(*pipelinesFlag)
@@ -73,10 +73,10 @@ func reportIdle(b *testing.B, s *stand) {
 	b.ReportMetric(float64(usage.Passes), "idle-passes")
 }
 
-// start is what it takes to start the controller.
+// start is the cost of a start of the controller.
 type start struct {
 	cost   traffic
-	memory float64 // MiB, when it has come to rest
+	memory float64 // MiB, when it is idle
 	usage  measure.Usage
 }
 
@@ -84,7 +84,7 @@ func (s start) String() string {
 	return fmt.Sprintf("%.1f MiB, %s, %d passes\n%s", s.memory, s.usage.CPU, s.usage.Passes, s.cost)
 }
 
-// restart ends the controller and starts it anew.
+// restart stops the controller and starts it again.
 func (s *stand) restart() start {
 	s.Helper()
 	s.controllers.Stop(s)
@@ -101,7 +101,7 @@ func (s *stand) restart() start {
 // expectedWatches is one for each cluster and kind.
 func (s *stand) expectedWatches() int { return s.clusters * len(kinds) }
 
-// closeness is what a few pipelines cost.
+// closeness is the cost of a few pipelines.
 type closeness struct {
 	events    int // revisions that appeared somewhere
 	reactions []time.Duration
@@ -118,11 +118,11 @@ func (c closeness) String() string {
 		c.events, median(c.reactions), quantile(c.reactions, 0.95), c.cpu(), c.passes(), c.cost)
 }
 
-// closely takes new revisions through a few pipelines, one after the other.
+// closely promotes new revisions through a few pipelines, one after the other.
 func (s *stand) closely(members []int, rounds int) closeness {
 	s.Helper()
 	for _, number := range members {
-		s.walk([]int{number}) // so that everything that is done once has been done
+		s.walk([]int{number}) // so that all one-time work is done
 	}
 	s.settle()
 	before, used := s.served(), s.controllers.Usage(s)

@@ -19,12 +19,12 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// stage is how far a pipeline has got.
+// stage is the progress of a pipeline.
 type stage string
 
 const (
-	readable stage = "readable" // all targets can be read
-	decided  stage = "decided"  // it is recorded that the revision is to be promoted to the environment
+	readable stage = "readable" // all targets are readable
+	decided  stage = "decided"  // it is recorded that the revision will be promoted to the environment
 	sent     stage = "sent"     // the promotion was handed over
 	complete stage = "complete" // the revision is in all environments
 )
@@ -37,7 +37,7 @@ type mark struct {
 	revision    string
 }
 
-// journal notes when marks are first seen.
+// journal records when marks are first seen.
 type journal struct {
 	mutex   sync.Mutex
 	seen    map[mark]time.Time
@@ -50,7 +50,7 @@ func newJournal(t testing.TB, host client.WithWatch) *journal {
 	j := &journal{seen: map[mark]time.Time{}, changed: make(chan struct{})}
 	var list pipelines.PipelineList
 	check(t, host.List(t.Context(), &list, client.InNamespace(namespace)))
-	// The API server ends a watch whose reader is slow, which is nothing to fail for.
+	// The API server ends a watch whose reader is slow, which is not a failure.
 	events, err := watchtools.NewRetryWatcherWithContext(t.Context(), list.ResourceVersion, &cache.ListWatch{
 		WatchFuncWithContext: func(ctx context.Context, raw metav1.ListOptions) (watch.Interface, error) {
 			return host.Watch(ctx, &pipelines.PipelineList{}, &client.ListOptions{Namespace: namespace, Raw: &raw})

@@ -31,7 +31,7 @@ const (
 	reader    = "reader" // of the applications in a cluster
 )
 
-// place is an API server, with a client whose requests do not count.
+// place is an API server, with a client whose requests are not counted.
 type place struct {
 	server *testkit.APIServer
 	meter  *measure.Meter
@@ -84,7 +84,7 @@ func newStand(t testing.TB, clusters, servers int) *stand {
 	return s
 }
 
-// createAlert lets notification-controller pass on what pipelines send.
+// createAlert creates the Alert with which notification-controller forwards events of pipelines.
 func (s *stand) createAlert() {
 	s.Helper()
 	s.host.server.InstallCRD(s, testkit.FluxAlerts())
@@ -102,7 +102,7 @@ func (s *stand) leafOf(cluster int) *place { return s.leaves[cluster%len(s.leave
 // clusterName is the name of the GitopsCluster, and of the namespace that plays the cluster.
 func clusterName(cluster int) string { return fmt.Sprintf("cluster-%02d", cluster) }
 
-// enrol makes a cluster: a namespace of a leaf, a credential for it, and a GitopsCluster that is ready.
+// enrol creates a cluster: a namespace of a leaf, a credential for it, and a ready GitopsCluster.
 func (s *stand) enrol(ctx context.Context, cluster int) error {
 	name, leaf := clusterName(cluster), s.leafOf(cluster)
 	user := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: reader}}
@@ -153,7 +153,7 @@ func (p *place) kubeconfig(token string) []byte {
 		"users": []any{map[string]any{"name": reader, "user": map[string]any{"token": token}}},
 	})
 	if err != nil {
-		panic(err) // there is nothing in it that could not be written
+		panic(err) // the value can always be encoded
 	}
 	return text
 }
@@ -171,7 +171,7 @@ func (s *stand) run() {
 	)
 }
 
-// traffic is what API servers were asked for by the controllers.
+// traffic is the requests of the controllers to API servers.
 type traffic struct{ host, leaves measure.Requests }
 
 func (t traffic) minus(earlier traffic) traffic {
@@ -197,7 +197,7 @@ func (s *stand) served() traffic {
 	return traffic{host: s.host.meter.Requests(s), leaves: sum}
 }
 
-// watches is how many the controllers have at the leaves, where nobody else watches these kinds.
+// watches returns how many watches the controllers have at the leaves, where nobody else watches these kinds.
 func (s *stand) watches() int {
 	s.Helper()
 	sum := 0
@@ -207,7 +207,7 @@ func (s *stand) watches() int {
 	return sum
 }
 
-// settle returns when a second has passed without a request: events are sent in the background.
+// settle returns after a second without a request: events are sent in the background.
 func (s *stand) settle() {
 	s.Helper()
 	before := s.served()
@@ -221,7 +221,7 @@ func (s *stand) settle() {
 	}
 }
 
-// idle returns what happens while nothing happens.
+// idle returns the traffic while nothing happens.
 func (s *stand) idle(length time.Duration) (traffic, measure.Usage) {
 	s.Helper()
 	before, used := s.served(), s.controllers.Usage(s)
@@ -229,7 +229,7 @@ func (s *stand) idle(length time.Duration) (traffic, measure.Usage) {
 	return s.served().minus(before), s.controllers.Usage(s).Minus(used)
 }
 
-// pass lets time go by, which is what is measured here.
+// pass lets time pass, which is part of the measurement.
 func (s *stand) pass(length time.Duration) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), length)

@@ -29,15 +29,15 @@ var (
 
 func pipelineName(number int) string { return fmt.Sprintf("pipeline-%04d", number) }
 
-// appRef is the application of a pipeline. It has the name of the pipeline. Of as many pipelines as there are clusters, the first half has
-// one kind and the second half the other, so that their environments are all pairs of a cluster and a kind.
+// appRef returns the application of a pipeline, which has the name of the pipeline. Of each group of as many pipelines as there are
+// clusters, the first half has one kind and the second half the other, so that their environments cover all pairs of a cluster and a kind.
 func (s *stand) appRef(number int) pipelines.AppReference {
 	reference := kinds[len(kinds)*number/s.clusters%len(kinds)]
 	reference.Name = pipelineName(number)
 	return reference
 }
 
-// clusterOf is where the application of a pipeline runs in an environment: another cluster for each.
+// clusterOf returns the cluster of a pipeline's application in an environment: another cluster for each.
 func (s *stand) clusterOf(number, environment int) int {
 	return (number + environment*(s.clusters/len(environments))) % s.clusters
 }
@@ -52,7 +52,7 @@ func (s *stand) pipeline(number int) *pipelines.Pipeline {
 	return b.Notification().Build()
 }
 
-// numbers are those from a first one to before a last one.
+// numbers returns the numbers from the first to before the last.
 func numbers(from, to int) []int {
 	var all []int
 	for number := from; number < to; number++ {
@@ -61,7 +61,7 @@ func numbers(from, to int) []int {
 	return all
 }
 
-// create makes applications that are healthy in all environments, and pipelines for them, and waits until the controller has seen all.
+// create creates applications that are healthy in all environments, and pipelines for them, and waits until the controller has seen all.
 func (s *stand) create(members []int) {
 	s.Helper()
 	revision := s.nextRevision()
@@ -77,7 +77,7 @@ func (s *stand) create(members []int) {
 	s.settle()
 }
 
-// marks are the same mark for several pipelines.
+// marks returns the same mark for several pipelines.
 func marks(members []int, like mark) []mark {
 	var all []mark
 	for _, number := range members {
@@ -108,7 +108,7 @@ func (s *stand) install(ctx context.Context, number, environment int, revision s
 	return s.deploy(ctx, number, environment, revision)
 }
 
-// deploy lets an application be healthy at a revision, as Flux would report it.
+// deploy makes an application healthy at a revision, as Flux would report it.
 func (s *stand) deploy(ctx context.Context, number, environment int, revision string) error {
 	patch, err := json.Marshal(map[string]any{"status": map[string]any{
 		"observedGeneration":  1,
@@ -126,14 +126,14 @@ func (s *stand) deploy(ctx context.Context, number, environment int, revision st
 	return leaf.client.Status().Patch(ctx, s.application(number, environment), client.RawPatch(types.MergePatchType, patch))
 }
 
-// reaction is how long pipelines took to decide on a revision that has appeared.
+// reaction is how long pipelines took to decide on a revision that appeared.
 type reaction struct {
 	single []time.Duration // for each, from its own write
 	all    time.Duration   // from the first write to the last decision
 	writes time.Duration   // that the writes took
 }
 
-// appear lets a revision appear in one environment of pipelines and waits until it is promoted to the next one.
+// appear makes a revision appear in one environment of pipelines and waits until it is promoted to the next one.
 func (s *stand) appear(members []int, environment int, revision string) reaction {
 	s.Helper()
 	began := time.Now()
@@ -156,7 +156,7 @@ func (s *stand) appear(members []int, environment int, revision string) reaction
 	return r
 }
 
-// walk takes a new revision through all environments of pipelines, and returns how fast they reacted to its appearance in the first.
+// walk promotes a new revision through all environments of pipelines, and returns how fast they reacted to its appearance in the first.
 func (s *stand) walk(members []int) reaction {
 	s.Helper()
 	revision := s.nextRevision()
@@ -167,10 +167,10 @@ func (s *stand) walk(members []int) reaction {
 	return first
 }
 
-// writers is how many clients write at once.
+// writers is how many clients write concurrently.
 const writers = 16
 
-// each calls a function for as many numbers, several at a time.
+// each calls a function for each number below count, several concurrently.
 func (s *stand) each(count int, do func(context.Context, int) error) {
 	s.Helper()
 	s.all(numbers(0, count), do)

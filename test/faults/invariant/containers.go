@@ -23,33 +23,33 @@ const (
 
 	// imageContainer is the container of a pod that runs the image of a deploy item.
 	imageContainer = "main"
-	// containerItemLabel is the UID of the deploy item that an object was made for.
+	// containerItemLabel is the UID of an object's deploy item.
 	containerItemLabel = "deployitem." + containerv1alpha1.GroupName + "/uid"
-	// containerTypeLabel says what a Secret is for.
+	// containerTypeLabel is the purpose of a Secret.
 	containerTypeLabel = containerv1alpha1.GroupName + "/type"
 	containerState     = "state"
 )
 
-// OfContainers selects what the container deployer has made.
+// OfContainers selects what the container deployer has created.
 var OfContainers = client.MatchingLabels{"espalier.dev/deployer": "container"}
 
-// itemName is how the container deployer calls things: after the deploy item, with a part that follows from its UID.
+// itemName matches the names that the container deployer gives: those of deploy items, with a part derived from the UID.
 var itemName = regexp.MustCompile(`-([0-9a-f]{10})(-result|-pull|-state-[ab]-\d+|-input-[0-9a-f]{8}-\d+)?$`)
 
-// inputName is the part of the name of an input that follows from the run.
+// inputName matches the part of the name of an input that is derived from the run.
 var inputName = regexp.MustCompile(`-input-[0-9a-f]{8}-`)
 
-// IsNamedAfterUID reports whether the name of an object differs from run to run, since the UID of a deploy item goes into it.
+// IsNamedAfterUID reports whether the name of an object differs from run to run, because it contains the UID of a deploy item.
 func IsNamedAfterUID(name string) bool { return itemName.MatchString(name) }
 
-// ImageRuns reports whether the provider status of a deploy item says that its image is at work for a run.
+// ImageRuns reports whether the provider status of a deploy item says that its image is active for a run.
 func ImageRuns(status []byte, run string) bool {
 	var known containerv1alpha1.ProviderStatus
 	return decode(status, &known) && known.PodStatus != nil && known.PodStatus.Run == run &&
 		known.PodStatus.ContainerStatus.State.Running != nil
 }
 
-// stableNames gives what is named after UIDs the same names in all histories.
+// stableNames gives objects that are named after UIDs the same names in all histories.
 type stableNames struct{ replacer *strings.Replacer }
 
 func stableNamesOf(history testkit.History) stableNames {
@@ -75,13 +75,13 @@ func (n stableNames) of(id testkit.ObjectID) testkit.ObjectID {
 	return id
 }
 
-// hasBegun reports whether the image of a pod has begun to run.
+// hasBegun reports whether the image of a pod has started.
 func hasBegun(o *object) bool {
 	status := imageStatus(o)
 	return status != nil && (status.State.Running != nil || status.State.Terminated != nil)
 }
 
-// isAtWork reports whether the image of a pod runs, as far as anybody knows.
+// isAtWork reports whether the image of a pod is running, as far as known.
 func isAtWork(o *object) bool {
 	status := imageStatus(o)
 	return status != nil && status.State.Running != nil && !hasEnded(o)
@@ -102,8 +102,8 @@ func hasEnded(o *object) bool {
 
 func itemOf(o *object) string { return o.raw.GetLabels()[containerItemLabel] }
 
-// imagesRunOnce holds for every pod whose image begins to run: that of no other pod of the deploy item is at work, and none has begun
-// before for the same run. What a pod is made for does not matter as long as it does not begin.
+// imagesRunOnce holds for every pod whose image starts to run: no image of another pod of the deploy item is running, and none has started
+// before for the same run. The purpose of a pod does not matter as long as it does not start.
 func imagesRunOnce(history testkit.History) []Violation {
 	f := &findings{rule: "I18"}
 	begun := map[string]types.UID{} // by run
@@ -126,12 +126,12 @@ func imagesRunOnce(history testkit.History) []Violation {
 	return f.found
 }
 
-// begins reports whether a step is the one in which the image of a pod begins to run.
+// begins reports whether a step is the one in which the image of a pod starts.
 func (s step) begins() bool {
 	return s.id.Kind == kindPod && s.after != nil && hasBegun(s.after) && !(s.before != nil && hasBegun(s.before))
 }
 
-// inputStays holds for every Secret that goes: no pod that is to begin needs it.
+// inputStays holds for every Secret that is deleted: no pod that has yet to start needs it.
 func inputStays(history testkit.History) []Violation {
 	f := &findings{rule: "I19"}
 	replayAll(history, func(s step) {
@@ -148,7 +148,7 @@ func inputStays(history testkit.History) []Violation {
 	return f.found
 }
 
-// secretsOf are the Secrets without which a pod does not start.
+// secretsOf returns the Secrets without which a pod does not start.
 func secretsOf(o *object) []string {
 	var names []string
 	for _, volume := range typed[corev1.Pod](o).Spec.Volumes {

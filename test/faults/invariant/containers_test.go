@@ -11,7 +11,7 @@ import (
 	"espalier.dev/internal/deployer/container/inside"
 )
 
-// podOf is the pod of a deploy item, for a run that needs a Secret.
+// podOf creates the pod of a deploy item, for a run that needs a Secret.
 func podOf(item, run, secret string) edit {
 	return func(u *unstructured.Unstructured) {
 		label(containerItemLabel, item)(u)
@@ -21,7 +21,7 @@ func podOf(item, run, secret string) edit {
 	}
 }
 
-// image gives the image of a pod a state: running or terminated.
+// image sets the state of a pod's image: running or terminated.
 func image(state string) edit {
 	return set([]any{
 		map[string]any{"name": "wait", "state": map[string]any{"running": map[string]any{}}},
@@ -72,8 +72,7 @@ func TestInputStays(t *testing.T) {
 	})
 }
 
-// What is named after UIDs is compared under names that stay the same, and of what differs from run to run nothing counts but that it is
-// there.
+// Objects named after UIDs are compared under stable names, and what differs from run to run must only exist.
 func TestSameEndingOfContainers(t *testing.T) {
 	tale := func(digest, bytes string) *story {
 		mine := label(containerItemLabel, "00000000-0000-4000-8000-00"+digest)

@@ -13,7 +13,7 @@ func TestSuccessIsDeployed(t *testing.T) {
 			write("Execution root", ownedBy("root"), configured("one"), continuous(1, 0)).
 			write("DeployItem a", item("root", "a"), configured("one"), done(1, "Succeeded"))
 	}
-	// siblings has the nested installation use the exports of a version of another one.
+	// siblings makes the nested installation use the exports of a version of another one.
 	siblings := func(exported, used string) *story {
 		imports := []any{map[string]any{"name": "x", "configGeneration": used, "sourceRef": map[string]any{"name": "other"}}}
 		return family().write("Execution root", done(1, "Succeeded")).
@@ -168,6 +168,9 @@ func TestImportersKeep(t *testing.T) {
 			"",
 		},
 		"an orphan goes": {pair().write("Execution giver", dying()), ""},
+		"with its namespace": {
+			pair().write("Namespace garden", dying()).write("Installation giver", dying()).write("Execution giver", dying()), "",
+		},
 		"taken apart": {
 			pair().write("Installation giver", dying()).write("Execution giver", dying()),
 			"Installation garden/giver is uninstalled while Installation garden/taker imports from it",

@@ -12,14 +12,15 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// successIsDeployed holds for every write by which an object of the continuous flow says that it has succeeded with its present spec:
-// what is below is what this spec asks for, has succeeded itself with what is exported now, and is in the target.
+// successIsDeployed holds for every write by which an object of the continuous flow reports success with its current spec: what is below
+// matches this spec, has succeeded itself with the current exports, and is in the target.
 func successIsDeployed(history testkit.History) []Violation {
 	return judgeClaims(history, func(step) bool { return false })
 }
 
-// successWasDeployed is the rule for two processes that work at once: one may set a nested installation to work between the decision of the
-// other about its parent and the write of that. So of an installation it must have been true at a moment since its write before.
+// successWasDeployed is the rule for two processes that work at once: one may start work on a nested installation between the other's
+// decision about its parent and the write of that. So for an installation the claim must have been true at some moment since its previous
+// write.
 func successWasDeployed(history testkit.History) []Violation {
 	return judgeClaims(history, func(claim step) bool { return claim.id.Kind == kindInstallation && wasTrue(history, claim) })
 }
@@ -51,7 +52,7 @@ func judgeClaim(s step) []Violation {
 	return f.found
 }
 
-// wasTrue reports whether a claim was true at a moment since the write of the object before it.
+// wasTrue reports whether a claim was true at some moment since the previous write of the object.
 func wasTrue(history testkit.History, claim step) bool {
 	begun, found := false, false
 	replay(history, func(s step) {
@@ -63,7 +64,7 @@ func wasTrue(history testkit.History, claim step) bool {
 	return found
 }
 
-// claims reports whether the step says of the present spec that it has succeeded, and the object did not say so before.
+// claims reports whether the step first reports success of the current spec.
 func claims(s step) bool {
 	succeeded := func(o *object) bool { return o != nil && o.isSuccess() && o.isUpToDate() }
 	return succeeded(s.after) && (!succeeded(s.before) || s.before.generation != s.after.generation)
@@ -92,7 +93,7 @@ func judgeNested(f *findings, s step) {
 	}
 }
 
-// judgeImports compares what a nested installation has imported from others beside it with what those export.
+// judgeImports compares what a nested installation has imported from its siblings with their exports.
 func judgeImports(f *findings, s step, sub *object) {
 	for _, used := range typed[lsv1alpha1.Installation](sub).Status.Imports {
 		if used.SourceReference == nil {
@@ -105,7 +106,7 @@ func judgeImports(f *findings, s step, sub *object) {
 	}
 }
 
-// judgeRendered compares the deploy items that the execution has been given with those of the blueprint.
+// judgeRendered compares the deploy items in an execution's spec with those of the blueprint.
 func judgeRendered(f *findings, s step) {
 	items := sketchOf(s.after).items()
 	i := slices.IndexFunc(s.world.children(s.id), func(o *object) bool { return o.id.Kind == kindExecution })
@@ -152,7 +153,7 @@ func judgeItems(f *findings, s step) {
 	}
 }
 
-// judgeContents compares what is in the target with what a deploy item asks for.
+// judgeContents compares the objects in the target with those in a deploy item.
 func judgeContents(f *findings, s step) {
 	for id, content := range contentsOf(s.after) {
 		switch deployed := s.world[id]; {
@@ -164,7 +165,7 @@ func judgeContents(f *findings, s step) {
 	}
 }
 
-// judgeChild leaves it open whether somebody has just asked the child to look again: that alone changes nothing.
+// judgeChild ignores whether somebody has just requested another reconciliation of the child: that alone changes nothing.
 func judgeChild(f *findings, s step, child *object) {
 	if !child.isSuccess() || !child.isUpToDate() || child.deleting() {
 		f.add(s, "it has succeeded, and %s is %s", child.id, stateOf(child))

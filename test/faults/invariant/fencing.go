@@ -11,7 +11,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// outcome is what only the deployer, a time limit or an interrupt may write, and only while a job runs.
+// outcome are the fields that only the deployer, a time limit or an interrupt may write, and only while a job runs.
 var outcome = []string{
 	"phase", "jobIDFinished", "lastError", "firstError", "lastErrors", "providerStatus", "exportRef", "deployer", "lastReconcileTime",
 }

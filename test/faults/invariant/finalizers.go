@@ -10,7 +10,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// finalizersGoLast holds for the write that takes our finalizer from an object, and for the end of an object.
+// finalizersGoLast holds for the write that removes our finalizer from an object, and for the end of an object.
 func finalizersGoLast(history testkit.History) []Violation {
 	f := &findings{rule: "I8"}
 	replay(history, func(s step) {
@@ -20,7 +20,7 @@ func finalizersGoLast(history testkit.History) []Violation {
 		for _, child := range s.world.children(s.id) {
 			f.add(s, "its finalizer goes while %s exists", child.id)
 		}
-		if s.id.Kind != kindDeployItem || s.before.keepsInstalled() {
+		if s.id.Kind != kindDeployItem || s.before.keepsInstalled() || s.ending {
 			return
 		}
 		for _, id := range inventoryOf(s.before) {

@@ -12,8 +12,8 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// finishedFromBelow holds for every pair of parent and child at every revision of either: if the parent has finished a job, the
-// child is not in the middle of it, and if it has succeeded, so has the child.
+// finishedFromBelow holds for every pair of parent and child at every revision of either: if the parent has finished a job, the child is
+// not in the middle of it, and if it has succeeded, so has the child.
 func finishedFromBelow(history testkit.History) []Violation {
 	f := &findings{rule: "I1"}
 	replay(history, func(s step) {
@@ -78,7 +78,7 @@ func judgeFinish(f *findings, s step) {
 	judgeRuns(f, s)
 }
 
-// judgeRuns holds for roots: what has ended heads the list of runs, and is in it once.
+// judgeRuns holds for roots: a finished job heads the list of runs, and is in it once.
 func judgeRuns(f *findings, s step) {
 	if s.id.Kind != kindInstallation || !installation.IsRoot(s.after.raw) {
 		return
@@ -88,6 +88,25 @@ func judgeRuns(f *findings, s step) {
 		f.add(s, "job %s has ended, and the last runs are %q", s.after.finished, runs)
 	} else if slices.Contains(runs[1:], s.after.finished) {
 		f.add(s, "job %s is twice among the last runs", s.after.finished)
+	}
+	judgeHistory(f, s)
+}
+
+// judgeHistory holds for roots: a finished job has left its result in the revision of the spec that it used, and the newest revision comes
+// first.
+func judgeHistory(f *findings, s step) {
+	entries, _, _ := unstructured.NestedSlice(s.after.raw.Object, "status", "history")
+	var later int64
+	for i, entry := range entries {
+		revision, _ := entry.(map[string]any)
+		number, _ := revision["revision"].(int64)
+		if i == 0 && revision["jobID"] == s.after.finished && revision["result"] != s.after.phase {
+			f.add(s, "job %s has ended as %s, and revision %d says %v", s.after.finished, s.after.phase, number, revision["result"])
+		}
+		if i > 0 && number >= later {
+			f.add(s, "revision %d comes before revision %d", later, number)
+		}
+		later = number
 	}
 }
 

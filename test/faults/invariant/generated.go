@@ -13,12 +13,12 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// GeneratedForm is what a text looks like that a template generates for its state: so that rules recognise it wherever it is, and so that
-// it is compared by its relations, as identities are. No two states of a history may have one.
+// GeneratedForm matches a text that a template generates for its state, so that rules recognise it anywhere, and so that it is compared by
+// its relations, like identities. No two states of a history may have the same one.
 var GeneratedForm = regexp.MustCompile(`generated-[0-9a-f]{40}\b`)
 
-// generatedOnce holds for everything that was ever written: whatever of it is generated is the same text. Whoever generates once more
-// would have one in the state and another one deployed, or a password that changes under the feet of those who use it.
+// generatedOnce holds for everything that was ever written: its generated text is always the same. A second generation would leave one
+// value in the state and another one deployed, or a password that changes while it is in use.
 func generatedOnce(history testkit.History) []Violation {
 	f := &findings{rule: "I16"}
 	known := ""
@@ -40,7 +40,7 @@ func generatedOnce(history testkit.History) []Violation {
 	return f.found
 }
 
-// readable is an object with the data of a Secret as texts.
+// readable returns an object with the data of a Secret as text.
 func readable(o *unstructured.Unstructured) map[string]any {
 	data, found, _ := unstructured.NestedStringMap(o.Object, "data")
 	if o.GetKind() != "Secret" || !found {

@@ -45,8 +45,8 @@ func judgeOrigin(f *findings, s step, id testkit.ObjectID) {
 	}
 }
 
-// oneJobPerRequest weighs the requests of each root against the jobs that it begins. A deletion is a request, too. A request is
-// lost if the root is at rest in the end and the job never came.
+// oneJobPerRequest compares the requests of each root with the jobs that it starts. A deletion is a request, too. A request is lost if the
+// root is finally at rest and the job never came.
 func oneJobPerRequest(history testkit.History) []Violation {
 	f := &findings{rule: "I4"}
 	roots := map[types.UID]*credit{}
@@ -73,10 +73,10 @@ func oneJobPerRequest(history testkit.History) []Violation {
 	return f.found
 }
 
-// credit is what a root may begin.
+// credit is what a root may start.
 type credit struct {
 	requests int
-	deletion bool // it has begun the job that its deletion asks for
+	deletion bool // it has started the job that its deletion requires
 }
 
 func (c *credit) follow(f *findings, s step) {
@@ -90,11 +90,11 @@ func (c *credit) follow(f *findings, s step) {
 	case c.requests > 0:
 		c.requests--
 	default:
-		f.add(s, "job %s begins, and nobody has asked for it", s.after.job)
+		f.add(s, "job %s begins, and no request for it exists", s.after.job)
 	}
 }
 
-// count takes note of a new request, and of one whose author has changed his mind.
+// count counts a new request, and one whose author has changed his mind.
 func (c *credit) count(s step) {
 	const reconcile = string(lsv1alpha1.OperationReconcile)
 	was, now := "", operationOf(s.after)
@@ -112,7 +112,7 @@ func (c *credit) count(s step) {
 
 func operationOf(o *object) string { return o.annotation(lsv1alpha1.OperationAnnotation) }
 
-// replayEnd shows the last state of each object that exists at the end.
+// replayEnd visits the last state of each object that exists at the end.
 func replayEnd(history testkit.History, visit func(step)) {
 	last := map[testkit.ObjectID]step{}
 	replay(history, func(s step) { last[s.id] = s })

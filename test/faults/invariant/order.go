@@ -13,7 +13,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// inOrder holds for every job that a deploy item or an execution is handed, and for every deletion of a deploy item.
+// inOrder holds for every job that a deploy item or an execution is given, and for every deletion of a deploy item.
 func inOrder(history testkit.History) []Violation {
 	f := &findings{rule: "I5"}
 	replay(history, func(s step) {
@@ -23,7 +23,7 @@ func inOrder(history testkit.History) []Violation {
 		switch item := s.id.Kind == kindDeployItem; {
 		case item && begins(s):
 			judgeDependencies(f, s)
-		case item && dies(s):
+		case item && dies(s) && !s.ending:
 			judgeDependents(f, s)
 		case begins(s):
 			judgePredecessors(f, s)
@@ -32,14 +32,14 @@ func inOrder(history testkit.History) []Violation {
 	return f.found
 }
 
-// begins reports whether the step hands a job down that is not a deletion. An interrupt ends the job of an item that never had it, in the
-// write that gives it to the item; that is no beginning.
+// begins reports whether the step passes down a job that is not a deletion. An interrupt ends the job of a deploy item that never had it,
+// in the write that gives it to the deploy item; that is not a start.
 func begins(s step) bool { return s.changed(jobOf) && !s.after.isFinished() && !s.after.deleting() }
 
 func dies(s step) bool { return s.after.deleting() && (s.before == nil || !s.before.deleting()) }
 
-// inContinuousOrder holds for every deploy item that is created or given another spec in the continuous flow: what it depends on has
-// succeeded as it is. And it holds for the first execution of a nested installation: what that imports from siblings is there.
+// inContinuousOrder holds for every deploy item that is created or gets another spec in the continuous flow: what it depends on has
+// succeeded in its current state. And it holds for the first execution of a nested installation: what that imports from siblings exists.
 func inContinuousOrder(history testkit.History) []Violation {
 	f := &findings{rule: "C5"}
 	succeeded := map[types.UID]bool{}
@@ -57,7 +57,7 @@ func inContinuousOrder(history testkit.History) []Violation {
 	return f.found
 }
 
-// isWritten reports whether a step creates an object that is to stay, or changes its spec.
+// isWritten reports whether a step creates an object that is not being deleted, or changes its spec.
 func isWritten(s step) bool {
 	return !s.after.deleting() && (s.before == nil || s.before.generation != s.after.generation)
 }
@@ -110,7 +110,7 @@ func judgeDependencies(f *findings, s step) {
 	}
 }
 
-// dependenciesOf tells what an item of an execution depends on, and whether the execution has the item at all.
+// dependenciesOf returns what a deploy item of an execution depends on, and whether the execution has the deploy item at all.
 func dependenciesOf(execution *object, item string) ([]string, bool) {
 	spec := typed[lsv1alpha1.Execution](execution).Spec
 	templates, err := spec.Items()
@@ -125,8 +125,8 @@ func dependenciesOf(execution *object, item string) ([]string, bool) {
 	return nil, false
 }
 
-// judgeDependents looks at the annotations of items that the execution no longer has, and at the specification for the others: that
-// may have changed, and what was a dependency need not be one any more.
+// judgeDependents uses the annotations of deploy items that the execution no longer has, and the spec for the others: it may have changed,
+// and a former dependency need not be one any more.
 func judgeDependents(f *findings, s step) {
 	id, found := s.after.parent()
 	if !found {
@@ -145,7 +145,7 @@ func judgeDependents(f *findings, s step) {
 	}
 }
 
-// judgePredecessors looks at the installation that hands the job down: its siblings that export what it imports have succeeded.
+// judgePredecessors checks the installation that passes the job down: its siblings that export what it imports have succeeded.
 func judgePredecessors(f *findings, s step) {
 	id, found := s.after.parent()
 	giver := s.world[id]

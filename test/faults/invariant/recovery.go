@@ -20,8 +20,8 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// SameEnding compares what exists at the end of a run with what exists at the end of an undisturbed one. Server-side
-// bookkeeping and times are left out, and identities are compared by their relations: what was equal there is equal here.
+// SameEnding compares what exists at the end of a run with what exists at the end of an undisturbed one. Server-side bookkeeping and times
+// are omitted, and identities are compared by their relations: what was equal there is equal here.
 func SameEnding(reference, history testkit.History) []Violation {
 	want, got := endingOf(reference), endingOf(history)
 	all := maps.Clone(want)
@@ -67,8 +67,8 @@ func shorten(text string) string {
 	return text
 }
 
-// Bounded compares how often each object was written, and how often one of its name was made. Faults may cost repetitions, but not without
-// end. Lives are counted apart: what somebody removes and wants again is written from the start once more.
+// Bounded compares how often each object was written, and how often one with its name was created. Faults may cost repetitions, but a
+// bounded number. Each life is counted separately: an object that is removed and wanted again is written from the start.
 func Bounded(reference, history testkit.History) []Violation {
 	usual := map[testkit.ObjectID]incarnations{}
 	names := stableNamesOf(reference)
@@ -80,6 +80,9 @@ func Bounded(reference, history testkit.History) []Violation {
 	f := &findings{rule: "I15"}
 	objects, names := history.Objects(), stableNamesOf(history)
 	for _, id := range slices.SortedFunc(maps.Keys(objects), compareIDs) {
+		if id.Kind == kindNamespace { // Each run has its own.
+			continue
+		}
 		was, is := usual[counted(names.of(id))], incarnationsOf(objects[id])
 		last := step{id: id, version: objects[id].Last().Version()}
 		if limit := bound(was.longest); is.longest > limit {
@@ -92,13 +95,13 @@ func Bounded(reference, history testkit.History) []Violation {
 	return f.found
 }
 
-// bound is how often something may happen that usually happens so often.
+// bound returns how often something may happen that happens usual times in an undisturbed run.
 func bound(usual int) int {
 	const factor, allowance = 3, 3
 	return factor*usual + allowance
 }
 
-// incarnations are the objects of one name, one after the other.
+// incarnations are the objects with one name, one after the other.
 type incarnations struct {
 	number  int
 	longest int // by its writes
@@ -116,8 +119,8 @@ func incarnationsOf(own testkit.History) incarnations {
 	return all
 }
 
-// counted is that under which the writes of an object are counted. The records of a release are each as good as the other: what was
-// abandoned leaves one more.
+// counted returns the ID under which the writes of an object are counted. The records of a release are interchangeable: an abandoned
+// revision leaves one more.
 func counted(id testkit.ObjectID) testkit.ObjectID {
 	id = withoutNamespace(id)
 	if strings.HasPrefix(id.Name, releaseRecord) {
@@ -137,12 +140,12 @@ type ending struct {
 	leaves  map[string]string
 }
 
-// endingOf tells what exists at the end, in words that do not depend on the namespace.
+// endingOf returns what exists at the end, in a form that does not depend on the namespace.
 func endingOf(history testkit.History) map[testkit.ObjectID]ending {
 	ends, names := map[testkit.ObjectID]ending{}, stableNamesOf(history)
 	for id, own := range history.Objects() {
 		last := own.Last()
-		if last.Change == testkit.Deleted || isReleaseRecord(*last) {
+		if last.Change == testkit.Deleted || isReleaseRecord(*last) || id.Kind == kindNamespace {
 			continue
 		}
 		leaves := map[string]string{}
@@ -153,7 +156,7 @@ func endingOf(history testkit.History) map[testkit.ObjectID]ending {
 				value = strings.ReplaceAll(value, id.Namespace, "<namespace>")
 			}
 			leaves[path] = timeForm.ReplaceAllString(names.in(value), "<time>")
-			if strings.HasSuffix(path, ".message") { // for people: what has happened to a run may be told
+			if strings.HasSuffix(path, ".message") { // for users: it may describe what happened in a run
 				leaves[path] = "<message>"
 			}
 		}
@@ -164,15 +167,16 @@ func endingOf(history testkit.History) map[testkit.ObjectID]ending {
 
 var (
 	timeForm = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
-	// identityForm is that of UIDs and IDs of jobs, and that of versions of updates, which are made of UIDs.
+	// identityForm matches UIDs and IDs of jobs, and versions of updates, which consist of UIDs.
 	identityForm = regexp.MustCompile(`\b([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{40})\b`)
 )
 
-// isBookkeeping names the leaves that count writes, or moments or the order of them, and the memory of errors that are over.
+// isBookkeeping reports whether a leaf counts writes, is a time or the order of times, or records past errors or updates.
 func isBookkeeping(path string) bool {
 	for _, prefix := range []string{
 		"metadata.managedFields", "metadata.creationTimestamp", "metadata.deletionTimestamp", "metadata.generation",
 		"status.firstError", "status.lastErrors", "status.deployItemGenerations", "metadata.annotations.espalier.dev/interrupted-job",
+		"metadata.annotations.espalier.dev/update",
 		"status.providerStatus.release.revision", "status.lastRuns", "status.providerStatus.podStatus.run",
 	} {
 		if strings.HasPrefix(path, prefix) {
@@ -183,10 +187,12 @@ func isBookkeeping(path string) bool {
 		strings.Contains(path, ".transitionTimes.")
 }
 
-// isIncidental names the leaves of single kinds that differ from run to run: most of a pod, and the bytes of a packed state or of a
-// kubeconfig whose token was replaced.
+// isIncidental reports whether a leaf of a certain kind differs from run to run: most of a pod, the bytes of a compressed state or of a
+// kubeconfig whose token was replaced, and the history of an installation, whose hashes depend on the namespace. Rule I26 judges it.
 func isIncidental(o *unstructured.Unstructured, path string) bool {
 	switch {
+	case o.GetKind() == kindInstallation:
+		return strings.HasPrefix(path, "status.history[")
 	case o.GetKind() == kindPod:
 		return path != "status.phase" && path != "status.reason"
 	case o.GetKind() != kindSecret:
@@ -224,7 +230,7 @@ func newIdentities() *identities {
 	return &identities{forward: map[string]string{}, backward: map[string]string{}}
 }
 
-// same reports whether two texts differ in nothing but identifiers that are each other's pair.
+// same reports whether two texts differ only in identifiers that are paired.
 func (p *identities) same(want, got string) bool {
 	wanted, found := identityForm.FindAllString(want, -1), identityForm.FindAllString(got, -1)
 	if identityForm.ReplaceAllString(want, "<identity>") != identityForm.ReplaceAllString(got, "<identity>") {

@@ -11,7 +11,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// What Helm writes on its records: the name of the release, and the state of the revision.
+// Labels of Helm's records: the name of the release, and the state of the revision.
 const (
 	releaseRecord = "sh.helm.release.v1."
 	releaseOwner  = "owner"
@@ -23,8 +23,8 @@ const (
 	releaseFailed     = "failed"
 )
 
-// isReleaseRecord reports whether a revision is one of a Secret in which Helm records a revision of a release. Their content says when
-// it was written, and is packed; so they are compared by their labels.
+// isReleaseRecord reports whether a revision is one of a Secret in which Helm records a revision of a release. Their content includes the
+// time and is compressed; so they are compared by their labels.
 func isReleaseRecord(r testkit.Revision) bool {
 	return strings.HasPrefix(r.Object.GetName(), releaseRecord) && r.Object.GetLabels()[releaseOwner] == "helm"
 }
@@ -66,9 +66,9 @@ func count(states map[string]string, status string) int {
 // mostAbandoned is how many revisions of a release faults may leave behind in a run.
 const mostAbandoned = 3
 
-// sameReleases compares the releases at the end. A run with faults may have a few more revisions, which were abandoned: they have
-// failed, or Helm says that they are superseded, if none was deployed when it made the next. One is deployed as in an undisturbed run, and
-// nothing is under way.
+// sameReleases compares the releases at the end. A run with faults may have a few more revisions, which were abandoned: they have failed,
+// or Helm marked them as superseded, if none was deployed when it created the next. One is deployed as in an undisturbed run, and nothing
+// is in progress.
 func sameReleases(reference, history testkit.History) []Violation {
 	want, got := releasesOf(reference), releasesOf(history)
 	all := maps.Clone(want)

@@ -45,7 +45,7 @@ func TestSameReleases(t *testing.T) {
 	}
 }
 
-// The writes of an abandoned revision are as many as those of any other.
+// The writes of an abandoned revision are bounded like those of any other.
 func TestRecordsOfAReleaseAreBoundedTogether(t *testing.T) {
 	reference := tell().record(1, "pending-install").record(1, "deployed").history
 	abandoned := tell().record(1, "failed").record(2, "pending-install").record(2, "failed").record(2, "uninstalling").record(2, "deployed")

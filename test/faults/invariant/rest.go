@@ -10,7 +10,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// AtRest reports whether nothing is left to do, at the end of a history, about anything of the continuous flow.
+// AtRest reports whether, at the end of a history, nothing is left to do for any object of the continuous flow.
 func AtRest(history testkit.History) bool {
 	rest := true
 	replayEnd(history, func(s step) {
@@ -19,13 +19,23 @@ func AtRest(history testkit.History) bool {
 	return rest
 }
 
-// restIsRespected holds for every write to an object of the continuous flow that is done with its present spec and was asked for nothing:
-// it tells something that was not told before, and something has happened lately. The cause of a write may be older than the one before,
-// because caches lag behind; so it is the third write in a row that has none. An answered request ends a row.
+// HasSettled reports whether, at the end of a history, nothing is left to do in either flow: every root has finished its job.
+func HasSettled(history testkit.History) bool {
+	settled := AtRest(history)
+	replayEnd(history, func(s step) {
+		_, nested := s.after.parent()
+		settled = settled && (nested || s.id.Kind != kindInstallation || s.after.isContinuous() || s.after.job != "" && s.after.isFinished())
+	})
+	return settled
+}
+
+// restIsRespected holds for every write to an object of the continuous flow that is done with its current spec and has no open request: it
+// reports something new, and something has happened recently. The cause of a write may precede the previous write, because caches lag
+// behind; so the third consecutive write without a cause is a violation. An answered request ends a series.
 func restIsRespected(history testkit.History) []Violation {
 	f := &findings{rule: "C4"}
 	var last testkit.ObjectID
-	row := 0 // how many writes have followed another one of the same object, without a change of anybody's will
+	row := 0 // how many writes have followed another one of the same object, without a change by a user
 	replayAll(history, func(s step) {
 		if row++; s.id != last || s.before == nil || s.after == nil || !sameWill(s.before, s.after) {
 			row = 0
@@ -44,18 +54,18 @@ func restIsRespected(history testkit.History) []Violation {
 	return f.found
 }
 
-// wasAtRest reports whether a step is about an object of the continuous flow that is to stay and had nothing to do.
+// wasAtRest reports whether a step is about an object of the continuous flow that is not being deleted and had nothing to do.
 func wasAtRest(s step) bool {
 	return s.after != nil && s.before != nil && s.after.isContinuous() && s.before.isContinuous() && !s.before.isBusy() && !s.after.deleting()
 }
 
-// sameWill reports whether a write leaves what users decide as it was.
+// sameWill reports whether a write leaves the users' decisions unchanged.
 func sameWill(a, b *object) bool {
 	return a.generation == b.generation && maps.Equal(a.raw.GetAnnotations(), b.raw.GetAnnotations()) &&
 		maps.Equal(a.raw.GetLabels(), b.raw.GetLabels())
 }
 
-// news are the paths in which two states of an object differ, apart from times and the bookkeeping of the API server.
+// news returns the paths in which two states of an object differ, except for times and the bookkeeping of the API server.
 func news(a, b *object) []string {
 	before, after := map[string]string{}, map[string]string{}
 	flatten(a.raw.Object, "", before)

@@ -10,7 +10,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// Violation is one state, or change of state, that must not have been.
+// Violation is a state, or a change of state, that must not occur.
 type Violation struct {
 	Rule    string // its number
 	Object  testkit.ObjectID
@@ -29,7 +29,7 @@ type Rule struct {
 	Check func(testkit.History) []Violation
 }
 
-// Rules are all rules that need nothing but a history.
+// Rules returns all rules that need only a history.
 func Rules() []Rule {
 	return []Rule{
 		{"I1", "an object finishes a job after everything below it", finishedFromBelow},
@@ -47,6 +47,11 @@ func Rules() []Rule {
 		{"I19", "what a pod needs to begin stays until it has begun", inputStays},
 		{"I20", "what a TargetSync makes it makes once", syncedOnce},
 		{"I21", "a token is replaced only if it is due or asked for", tokensAreReplacedOnRequest},
+		{"I23", "a deletion ends, or names the command that ends it", deletionsEnd},
+		{"I24", "nothing is left of what is gone", nothingIsLeft},
+		{"I25", "nothing exists twice, and nothing comes back while its root is being deleted", nothingIsDoubled},
+		{"I26", "a root keeps the specs that its jobs have used, with their results", specsAreKept},
+		{"I27", "a suspended root starts nothing", suspendedRootsRest},
 		{"C1", "success means that the present spec is deployed", successIsDeployed},
 		{"C2", "what is busy gets another spec only by force", busyIsLeftAlone},
 		{"C3", "an installation is not uninstalled while another one imports from it", importersKeep},
@@ -55,7 +60,7 @@ func Rules() []Rule {
 	}
 }
 
-// RulesOfTwo are those for two processes that work at once.
+// RulesOfTwo returns the rules for two processes that work at once.
 func RulesOfTwo() []Rule {
 	rules := Rules()
 	for i := range rules {
@@ -90,7 +95,7 @@ type findings struct {
 	found []Violation
 }
 
-// add blames the object that a step is about.
+// add adds a violation by the object of a step.
 func (f *findings) add(s step, format string, args ...any) {
 	f.found = append(f.found, Violation{Rule: f.rule, Object: s.id, Version: s.version, What: fmt.Sprintf(format, args...)})
 }

@@ -56,7 +56,7 @@ func TestOneJobAtATime(t *testing.T) {
 			tell().write("Installation root", job("1")).write("Installation root", end("1", "Failed")).write("Installation root", job("2")),
 			"",
 		},
-		"handed down": {
+		"passed on": {
 			tell().write("Installation root", job("1")).write("Installation sub", below("root")).write("Installation sub", job("1")),
 			"",
 		},
@@ -105,6 +105,18 @@ func TestOneEnd(t *testing.T) {
 			tell().write("Installation root", job("1")).write("Installation root", end("1", "Succeeded"), noRuns),
 			"job 1 has ended, and the last runs are []",
 		},
+		"with its result": {
+			tell().write("Installation root", job("1")).write("Installation root", end("1", "Failed"), revision(2, "1", "Failed"), revision(3, "0", "")),
+			"",
+		},
+		"without a result": {
+			tell().write("Installation root", job("1")).write("Installation root", end("1", "Succeeded"), revision(1, "1", "")),
+			"job 1 has ended as Succeeded, and revision 1 says ",
+		},
+		"revisions in disorder": {
+			tell().write("Installation root", job("1")).write("Installation root", end("1", "Succeeded"), revision(2, "0", ""), revision(2, "1", "Succeeded")),
+			"revision 2 comes before revision 2",
+		},
 		"twice among the runs": {
 			tell().write("Installation root", job("1")).write("Installation root", end("1", "Succeeded"), end("1", "Succeeded")),
 			"job 1 is twice among the last runs",
@@ -112,7 +124,16 @@ func TestOneEnd(t *testing.T) {
 	})
 }
 
-// noRuns has the status forget the runs that have ended.
+// revision puts a revision at the head of the history.
+func revision(number int64, job, result string) edit {
+	return func(u *unstructured.Unstructured) {
+		earlier, _, _ := unstructured.NestedSlice(u.Object, "status", "history")
+		entry := map[string]any{"revision": number, "jobID": job, "result": result}
+		set(append([]any{entry}, earlier...), "status", "history")(u)
+	}
+}
+
+// noRuns removes the finished runs from the status.
 func noRuns(u *unstructured.Unstructured) {
 	unstructured.RemoveNestedField(u.Object, "status", "lastRuns")
 }
@@ -136,9 +157,9 @@ func TestOneJobPerRequest(t *testing.T) {
 			"",
 		},
 		"nested ones need no one": {tell().write("Installation sub", below("root")).write("Installation sub", job("1")), ""},
-		"nobody asked": {
+		"not requested": {
 			asked().write("Installation root", end("1", "Succeeded")).write("Installation root", job("2")),
-			"job 2 begins, and nobody has asked for it",
+			"job 2 begins, and no request for it exists",
 		},
 		"lost": {
 			tell().write("Installation root", ask("reconcile")).write("Installation root", ask("")),
@@ -149,7 +170,7 @@ func TestOneJobPerRequest(t *testing.T) {
 				write("Installation root", job("1")).
 				write("Installation root", end("1", "DeleteFailed")).
 				write("Installation root", job("2")),
-			"job 2 begins, and nobody",
+			"job 2 begins, and no request",
 		},
 	})
 }
@@ -177,6 +198,9 @@ func TestInOrder(t *testing.T) {
 		"backwards":        {execution().write("DeployItem b", dying()).delete("DeployItem b").write("DeployItem a", dying()), ""},
 		"no longer a need": {execution().write("Execution root", plan("b")).write("DeployItem a", dying()), ""},
 		"interrupted":      {execution().write("DeployItem b", end("1", "Failed")), ""},
+		"with its namespace": {
+			execution().write("Namespace garden", dying()).write("DeployItem a", dying()), "",
+		},
 		"too early": {
 			execution().write("DeployItem b", job("1")),
 			"DeployItem garden/b, revision 4: it gets job 1, and DeployItem garden/a, which it depends on",
@@ -231,7 +255,8 @@ func TestInventoriesAreComplete(t *testing.T) {
 			planted().write("DeployItem a", dying(), annotate("landscaper.gardener.cloud/delete-without-uninstall", "true")).delete("DeployItem a"),
 			"",
 		},
-		"strangers": {tell().write("ConfigMap x").write("Execution e").delete("Execution e"), ""},
+		"strangers":          {tell().write("ConfigMap x").write("Execution e").delete("Execution e"), ""},
+		"with its namespace": {planted().write("Namespace garden", dying()).delete("DeployItem a").write("ConfigMap y", deployed()), ""},
 		"unknown": {
 			tell().write("DeployItem a", job("1")).write("ConfigMap x", deployed()),
 			"ConfigMap garden/x, revision 2: it was created, and no inventory lists it",
@@ -270,6 +295,10 @@ func TestFinalizersGoLast(t *testing.T) {
 		"left installed": {
 			planted().write("DeployItem a", annotate("landscaper.gardener.cloud/delete-without-uninstall", "true")).delete("DeployItem a"),
 			"",
+		},
+		"with its namespace": {planted().write("Namespace garden", dying()).write("DeployItem a", protect()).delete("DeployItem a"), ""},
+		"an execution before its item, with its namespace": {
+			planted().write("Namespace garden", dying()).delete("Execution root"), "its finalizer goes while DeployItem garden/a exists",
 		},
 		"a deployed object": {planted().write("DeployItem a", protect()), "its finalizer goes while ConfigMap garden/x is still deployed"},
 		"a deploy item":     {planted().delete("Execution root"), "its finalizer goes while DeployItem garden/a exists"},
@@ -336,6 +365,7 @@ func TestSameEnding(t *testing.T) {
 		"other identities":    {ending(b, b, "in garden"), ""},
 		"another relation":    {ending(a, b, "in garden"), "I14: Installation sub"},
 		"another value":       {ending(a, a, "in field"), "data is"},
+		"another namespace":   {append(tell().write("Namespace garden").history, reference...), ""},
 		"something is left":   {append(slices.Clone(reference), tell().write("DataObject y").history...), "it exists, and does not after an undisturbed run"},
 		"something is absent": {reference[:4], "it does not exist, and does after an undisturbed run"},
 	} {
@@ -359,6 +389,7 @@ func TestBounded(t *testing.T) {
 	}
 	expect(t, Bounded(often(2), often(9)), "")
 	expect(t, Bounded(often(2), often(10)), "I15: Installation garden/root, revision 10: it was written 10 times")
+	expect(t, Bounded(nil, tell().write("Namespace a").write("Namespace a").write("Namespace a").write("Namespace a").history), "")
 	again := func(incarnations int) testkit.History {
 		s := tell()
 		for range incarnations {
@@ -370,7 +401,7 @@ func TestBounded(t *testing.T) {
 	expect(t, Bounded(again(1), again(7)), "I15: Installation garden/root, revision 21: it was made 7 times")
 }
 
-// What a rule is called is what reports and documents call it.
+// The number of a rule is its name in reports and documents.
 func TestRulesAreNumberedOnce(t *testing.T) {
 	seen := map[string]bool{}
 	for _, rule := range Rules() {

@@ -19,7 +19,7 @@ type Write struct {
 	Object  testkit.ObjectID
 }
 
-// OneWorksAtATime holds for processes that share the work: on one tree they work one after the other, and none comes back.
+// OneWorksAtATime holds for processes that share the work: they work on one tree one after the other, and none comes back.
 func OneWorksAtATime(history testkit.History, writes []Write) []Violation {
 	f := &findings{rule: "I22"}
 	roots := rootsOf(history)
@@ -28,7 +28,7 @@ func OneWorksAtATime(history testkit.History, writes []Write) []Violation {
 	for _, w := range writes {
 		root, known := roots[w.Object]
 		if !known {
-			continue // it never came to be
+			continue // it never existed
 		}
 		before := workers[root]
 		switch {
@@ -60,7 +60,7 @@ func rootsOf(history testkit.History) map[testkit.ObjectID]testkit.ObjectID {
 	roots := map[testkit.ObjectID]testkit.ObjectID{}
 	for id := range above {
 		root := id
-		for range above { // no way up is longer
+		for range above { // no path up is longer
 			if parent, known := above[root]; known {
 				root = parent
 			}

@@ -17,7 +17,7 @@ func TestOneWorksAtATime(t *testing.T) {
 		write("Installation tree").write("Installation branch", label(lsv1alpha1.EncompassedByLabel, "tree")).
 		write("DeployItem leaf", label(lsv1alpha1.ExecutionManagedByLabel, "twig")).
 		write("Installation hedge").history
-	// Each write is told by the number of its process and its object, in the order of time.
+	// Each write is given by the number of its process and its object, in order of time.
 	for name, test := range map[string]struct{ writes, want string }{
 		"one process":                  {"1 tree, 1 branch, 1 tree", ""},
 		"one after the other":          {"1 tree, 1 branch, 2 branch, 2 tree", ""},

@@ -17,7 +17,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// sketch is what rules understand of a blueprint: that of the workloads, whose templates are YAML with expressions in strings.
+// sketch is what rules understand of a workload's blueprint, whose templates are YAML with expressions in strings.
 type sketch struct {
 	Subinstallations []struct {
 		Name      string `json:"name"`
@@ -36,7 +36,7 @@ type sketchedItem struct {
 	Config any    `json:"config"`
 }
 
-// sketchOf reads the blueprint of an installation. What cannot be read asks for nothing.
+// sketchOf reads the blueprint of an installation. Unreadable parts request nothing.
 func sketchOf(installation *object) (s sketch) {
 	files, _ := filesOf(installation).(map[string]any)
 	text, _ := files[lsv1alpha1.BlueprintFileName].(string)
@@ -75,7 +75,7 @@ func jsonOf(raw []byte) (value any) {
 	return value
 }
 
-// contentsOf is the data of the objects that an item of the deployer of manifests asks for.
+// contentsOf returns the data of the objects in a deploy item of the manifest deployer.
 func contentsOf(item *object) map[testkit.ObjectID]any {
 	spec := typed[lsv1alpha1.DeployItem](item).Spec
 	var config manifest.ProviderConfiguration
@@ -92,7 +92,7 @@ func contentsOf(item *object) map[testkit.ObjectID]any {
 	return contents
 }
 
-// resembles reports whether a value can be what is rendered from a template. A string with an expression in it may become anything.
+// resembles reports whether a value can be rendered from a template. A string with an expression in it may become anything.
 func resembles(template, value any) bool {
 	switch wanted := template.(type) {
 	case string:

@@ -10,10 +10,10 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// reasonForm is what the conventions of Kubernetes ask of a reason.
+// reasonForm matches reasons that follow the conventions of Kubernetes.
 var reasonForm = regexp.MustCompile(`^[A-Z][A-Za-z0-9_]*$`)
 
-// statusIsHonest holds at every revision. A nested object that was just handed a job may still show the success of the one before.
+// statusIsHonest holds at every revision. A nested object that was just given a job may still show the previous success.
 func statusIsHonest(history testkit.History) []Violation {
 	f := &findings{rule: "I13"}
 	replay(history, func(s step) {
@@ -34,7 +34,8 @@ func statusIsHonest(history testkit.History) []Violation {
 	return f.found
 }
 
-// turnsContinuous reports whether a deploy item is about to come to the continuous flow, and says before that this is nothing to deploy.
+// turnsContinuous reports whether a deploy item is about to change to the continuous flow, and reports first that this requires no
+// deployment.
 func turnsContinuous(o *object) bool {
 	return o.id.Kind == kindDeployItem && !o.isContinuous() && o.isFinished() && o.observed == o.generation+1
 }

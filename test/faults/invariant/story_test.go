@@ -18,7 +18,7 @@ import (
 
 const namespace = "garden"
 
-// story is a history that is written by hand: each method adds a revision.
+// story is a history written by hand: each method adds a revision.
 type story struct {
 	history testkit.History
 	living  map[string]*unstructured.Unstructured
@@ -118,7 +118,7 @@ func ownedBy(installation string) edit {
 	}
 }
 
-// item makes the object an item of an execution, with what it depends on.
+// item makes the object a deploy item of an execution, with its dependencies.
 func item(execution, name string, dependsOn ...string) edit {
 	return func(u *unstructured.Unstructured) {
 		label(lsv1alpha1.ExecutionManagedByLabel, execution)(u)
@@ -127,7 +127,7 @@ func item(execution, name string, dependsOn ...string) edit {
 	}
 }
 
-// plan gives an execution a chain of items, each of which depends on the one before.
+// plan gives an execution a chain of deploy items, each of which depends on the previous one.
 func plan(names ...string) edit {
 	var items []any
 	for i, name := range names {
@@ -148,7 +148,7 @@ func protect(finalizers ...string) edit {
 	return func(u *unstructured.Unstructured) { u.SetFinalizers(finalizers) }
 }
 
-// lists gives an item an inventory of ConfigMaps.
+// lists gives a deploy item an inventory of ConfigMaps.
 func lists(names ...string) edit {
 	resources := []any{}
 	for _, name := range names {
@@ -157,7 +157,7 @@ func lists(names ...string) edit {
 	return set(resources, "status", "providerStatus", "managedResources")
 }
 
-// wants gives an item manifests of ConfigMaps.
+// wants gives a deploy item manifests of ConfigMaps.
 func wants(names ...string) edit {
 	return func(u *unstructured.Unstructured) {
 		var manifests []any
@@ -171,7 +171,7 @@ func wants(names ...string) edit {
 	}
 }
 
-// continuous chooses the flow, with a generation of the spec and the one that the status speaks of.
+// continuous selects the flow, with the generation of the spec and the observed one.
 func continuous(generation, observed int64) edit {
 	return func(u *unstructured.Unstructured) {
 		set(string(lsv1alpha1.FlowContinuous), "spec", "flow")(u)
@@ -180,7 +180,7 @@ func continuous(generation, observed int64) edit {
 	}
 }
 
-// done is the end of a generation of the spec in the continuous flow.
+// done completes a generation of the spec in the continuous flow.
 func done(generation int64, name string) edit {
 	return func(u *unstructured.Unstructured) {
 		continuous(generation, generation)(u)
@@ -193,7 +193,7 @@ func shares(direction, dataRef string) edit {
 	return set([]any{map[string]any{"name": "x", "dataRef": dataRef}}, "spec", direction, "data")
 }
 
-// sketched gives an installation a blueprint with a nested installation, empty itself, and one deploy item of a value.
+// sketched gives an installation a blueprint with a nested installation, which is empty, and one deploy item with a value.
 func sketched(nested, value string) edit {
 	text := fmt.Sprintf(`
 subinstallations:
@@ -214,7 +214,7 @@ func called(name string) edit {
 	}
 }
 
-// configured gives an execution one item, or an item its configuration.
+// configured gives an execution one deploy item, or a deploy item its configuration.
 func configured(value string) edit {
 	return func(u *unstructured.Unstructured) {
 		config := map[string]any{"value": value, "name": "rose"}
@@ -228,7 +228,7 @@ func configured(value string) edit {
 
 func deployed() edit { return label(DeployedLabel, "yes") }
 
-// example is a story that keeps a rule, or breaks it in the words that are expected.
+// example is a story that keeps a rule, or breaks it with the expected message.
 type example struct {
 	story *story
 	want  string // empty if the rule is kept

@@ -13,13 +13,13 @@ import (
 
 const kindTargetSync = "TargetSync"
 
-// isSynced reports whether a TargetSync has made an object.
+// isSynced reports whether a TargetSync has created an object.
 func isSynced(o *object) bool {
 	return o.raw.GetLabels()[lsv1alpha1.TargetSyncLabel] == lsv1alpha1.TargetSyncOK
 }
 
-// syncedOnce holds for everything that a TargetSync makes: it has not made the like before. Workloads offer nothing in a source that was
-// gone from there, and delete nothing that was made, so what comes a second time should not have gone.
+// syncedOnce holds for everything that a TargetSync creates: it has not created the same before. Workloads do not offer anything in a
+// source again after its removal, and delete nothing that was created, so what appears a second time should not have been deleted.
 func syncedOnce(history testkit.History) []Violation {
 	type thing struct {
 		id testkit.ObjectID
@@ -48,7 +48,7 @@ func syncedOnce(history testkit.History) []Violation {
 }
 
 // tokensAreReplacedOnRequest holds for every token in the Secret of a source: it is the first one, or follows a request that is younger
-// than the one before. Workloads are shorter than a token is valid.
+// than the previous token. Workloads are shorter than the validity of a token.
 func tokensAreReplacedOnRequest(history testkit.History) []Violation {
 	f := &findings{rule: "I21"}
 	replayAll(history, func(s step) {
@@ -64,7 +64,7 @@ func tokensAreReplacedOnRequest(history testkit.History) []Violation {
 			return o.id.Kind == kindTargetSync && at.After(targetsync.TimeOf(old)) && !at.After(targetsync.TimeOf(now))
 		})
 		if len(asked) == 0 {
-			f.add(s, "its token was replaced at %s, and nobody has asked for that since %s", now, old)
+			f.add(s, "its token was replaced at %s without a request since %s", now, old)
 		}
 	})
 	return f.found

@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/targetsync"
 )
 
-// synced makes an object that of the TargetSync sync.
+// synced makes an object one of the TargetSync sync.
 func synced(u *unstructured.Unstructured) {
 	label(lsv1alpha1.TargetSyncLabel, lsv1alpha1.TargetSyncOK)(u)
 	annotate(targetsync.ByAnnotation, "sync")(u)
@@ -29,7 +29,7 @@ func TestSyncedOnce(t *testing.T) {
 		"made by the next TargetSync": {gone().delete("TargetSync sync").write("TargetSync sync").write("Target east", synced), ""},
 		"of somebody":                 {tell().write("Target mine").delete("Target mine").write("Target mine"), ""},
 		"made again":                  {gone().write("Target east", synced), "Target garden/east, revision 6: it was made again"},
-		"made for nobody":             {tell().write("Target east", synced), "made by a TargetSync that does not exist"},
+		"made for no TargetSync":      {tell().write("Target east", synced), "made by a TargetSync that does not exist"},
 	})
 }
 
@@ -42,18 +42,18 @@ func TestTokensAreReplacedOnRequest(t *testing.T) {
 	judge(t, "I21", map[string]example{
 		"the first":  {begun().write("Secret access", set("x", "data", "kubeconfig")), ""},
 		"on request": {begun().write("TargetSync sync", seen("20")).write("Secret access", rotated("20.5")), ""},
-		"nobody has asked": {
-			begun().write("Secret access", rotated("30")), "Secret garden/access, revision 4: its token was replaced at 2026-01-01T00:00:30Z, and nobody",
+		"not requested": {
+			begun().write("Secret access", rotated("30")), "Secret garden/access, revision 4: its token was replaced at 2026-01-01T00:00:30Z without a request",
 		},
 		"asked once": {
 			begun().write("TargetSync sync", seen("20")).write("Secret access", rotated("21")).write("Secret access", rotated("22")), "its token was replaced at 2026-01-01T00:00:22Z",
 		},
 		"asked before": {
-			tell().write("TargetSync sync", seen("05")).write("Secret access", rotated("10")).write("Secret access", rotated("20")), "nobody has asked",
+			tell().write("TargetSync sync", seen("05")).write("Secret access", rotated("10")).write("Secret access", rotated("20")), "without a request",
 		},
-		"replaced too early": {begun().write("TargetSync sync", seen("20")).write("Secret access", rotated("15")), "nobody has asked"},
+		"replaced too early": {begun().write("TargetSync sync", seen("20")).write("Secret access", rotated("15")), "without a request"},
 		"taken off by anybody": {
-			begun().write("TargetSync sync", seen("20"), annotate(targetsync.RotatingAnnotation, "")).write("Secret access", rotated("21")), "nobody has asked",
+			begun().write("TargetSync sync", seen("20"), annotate(targetsync.RotatingAnnotation, "")).write("Secret access", rotated("21")), "without a request",
 		},
 	})
 }

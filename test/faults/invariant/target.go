@@ -19,15 +19,17 @@ func isDeployed(o *object) bool {
 	return found
 }
 
-// inventoriesAreComplete holds for every object in the target from its creation on: some deploy item lists it, until it is deleted
-// or was left behind on purpose. What an item no longer asks for goes after what it asks for has come.
+// inventoriesAreComplete holds for every object in the target from its creation on: some deploy item lists it, until it is deleted or was
+// left behind on purpose. Objects that a deploy item no longer requests are deleted after the requested ones are created.
 func inventoriesAreComplete(history testkit.History) []Violation {
 	f := &findings{rule: "I7"}
 	kept := map[testkit.ObjectID]bool{}
 	replay(history, func(s step) {
-		if s.id.Kind == kindDeployItem {
+		switch {
+		case s.ending: // An inventory goes with its namespace, while its deployer may still be at work.
+		case s.id.Kind == kindDeployItem:
 			judgeInventory(f, s, kept)
-		} else if s.isAboutDeployed() {
+		case s.isAboutDeployed():
 			judgeDeployed(f, s, kept)
 		}
 	})
@@ -39,7 +41,7 @@ func inventoriesAreComplete(history testkit.History) []Violation {
 	return f.found
 }
 
-// isAboutDeployed reports whether the step is one of an object in the target.
+// isAboutDeployed reports whether the step is about an object in the target.
 func (s step) isAboutDeployed() bool {
 	return s.after != nil && isDeployed(s.after) || s.before != nil && isDeployed(s.before)
 }
@@ -53,7 +55,7 @@ func judgeDeployed(f *findings, s step, kept map[testkit.ObjectID]bool) {
 	}
 }
 
-// judgeInventory looks at what an item has stopped to list.
+// judgeInventory checks what a deploy item no longer lists.
 func judgeInventory(f *findings, s step, kept map[testkit.ObjectID]bool) {
 	if s.before == nil {
 		return
@@ -70,7 +72,7 @@ func judgeInventory(f *findings, s step, kept map[testkit.ObjectID]bool) {
 	}
 }
 
-// judgePruning looks at an object that has just gone from the target.
+// judgePruning checks an object that has just been deleted from the target.
 func judgePruning(f *findings, s step, kept map[testkit.ObjectID]bool) {
 	if kept[s.id] {
 		f.add(s, "it was deleted although it was to be left installed")
@@ -107,7 +109,7 @@ func isListed(w world, id testkit.ObjectID) bool {
 	return len(items) > 0
 }
 
-// inventoryOf is what the deployer of manifests remembers.
+// inventoryOf returns the inventory of the manifest deployer.
 func inventoryOf(o *object) []testkit.ObjectID {
 	status := typed[lsv1alpha1.DeployItem](o).Status.ProviderStatus
 	var known manifest.ProviderStatus
@@ -121,7 +123,7 @@ func inventoryOf(o *object) []testkit.ObjectID {
 	return ids
 }
 
-// manifestsOf is what an item of the deployer of manifests asks for.
+// manifestsOf returns the objects in a deploy item of the manifest deployer.
 func manifestsOf(o *object) []testkit.ObjectID {
 	spec := typed[lsv1alpha1.DeployItem](o).Spec
 	var config manifest.ProviderConfiguration

@@ -10,10 +10,10 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// busyIsLeftAlone holds for every change of the spec of something below an installation of the continuous flow, unless the installation
-// is asked to force it: the object is at rest, and so is everything else below. What the same update has set to work does not
-// count: it became busy by a change of its spec after the installation's last word. Nor does what only waits for something below the
-// same installation that has failed, and never goes on by itself.
+// busyIsLeftAlone holds for every change of the spec of something below an installation of the continuous flow, unless the installation has
+// the request to force it: the object is at rest, and so is everything else below. Objects that the same update has made busy do not count:
+// they became busy by a change of their spec after the installation's last status. Nor do objects that only wait for something below the
+// same installation that has failed and never continues by itself.
 func busyIsLeftAlone(history testkit.History) []Violation {
 	f := &findings{rule: "C2"}
 	since := map[testkit.ObjectID]origin{}
@@ -33,7 +33,7 @@ func busyIsLeftAlone(history testkit.History) []Violation {
 	return f.found
 }
 
-// origin is when an object became busy, and whether that was because somebody has changed its spec.
+// origin is when an object became busy, and whether the cause was a change of its spec.
 type origin struct {
 	version uint64
 	bySpec  bool
@@ -48,7 +48,7 @@ func follow(s step, since map[testkit.ObjectID]origin) {
 	}
 }
 
-// respecified reports whether a step changes the spec of an object below an installation that is to stay.
+// respecified reports whether a step changes the spec of an object below an installation that is not being deleted.
 func (s step) respecified() bool {
 	return s.after != nil && s.before != nil && s.after.isContinuous() && s.before.isContinuous() && s.id.Kind != kindDeployItem &&
 		!s.after.deleting() && s.before.generation != s.after.generation
@@ -67,7 +67,7 @@ func judgeTouch(f *findings, s step, family []*object, excused func(*object) boo
 	}
 }
 
-// onlyWaits reports whether an object does nothing but wait, if that may be in vain.
+// onlyWaits reports whether an object only waits, possibly in vain.
 func onlyWaits(o *object, hopeless bool) bool {
 	return standsStill(o) || hopeless && o.phase == string(lsv1alpha1.PhasePendingDependencies)
 }
@@ -77,7 +77,7 @@ func endedBadly(o *object) bool {
 	return o.phase == string(lsv1alpha1.PhaseFailed) || o.phase == string(lsv1alpha1.PhaseAborted) || standsStill(o)
 }
 
-// standsStill reports whether an installation says that nothing below it goes on by itself.
+// standsStill reports whether an installation reports that nothing below it continues by itself.
 func standsStill(o *object) bool {
 	return slices.ContainsFunc(typed[lsv1alpha1.Installation](o).Status.Conditions, func(c lsv1alpha1.Condition) bool {
 		return c.Type == lsv1alpha1.ConditionReady && c.Reason == "Standstill"
@@ -95,15 +95,15 @@ func forced(o *object) bool {
 	return o != nil && operationOf(o) == string(lsv1alpha1.OperationForceReconcile)
 }
 
-// importersKeep holds for every write by which an installation of the continuous flow is uninstalled, unless it is forced: something
-// below it is deleted because it is, or its finalizer goes, while another one of its level imports from it that was there before.
+// importersKeep holds for every write by which an installation of the continuous flow is uninstalled, unless it is forced or a mark permits
+// it: something below it is deleted because it is, or its finalizer is removed, while a sibling that existed before imports from it.
 func importersKeep(history testkit.History) []Violation {
 	f := &findings{rule: "C3"}
 	begun, wasForced := map[testkit.ObjectID]bool{}, map[testkit.ObjectID]bool{}
 	replay(history, func(s step) {
-		wasForced[s.id] = wasForced[s.id] || forced(s.after)
+		wasForced[s.id] = wasForced[s.id] || forced(s.after) || ignoresImporters(s.after)
 		owner := uninstalled(s)
-		if owner == nil || !owner.isContinuous() || !owner.deleting() || begun[owner.id] || wasForced[owner.id] {
+		if owner == nil || !owner.isContinuous() || !owner.deleting() || begun[owner.id] || wasForced[owner.id] || s.ending {
 			return
 		}
 		begun[owner.id] = true
@@ -114,7 +114,12 @@ func importersKeep(history testkit.History) []Violation {
 	return f.found
 }
 
-// uninstalled is the installation that a step takes apart, if it does: its finalizer goes, or something below it is deleted.
+// ignoresImporters reports whether the deletion of an object does not wait for those that import from it.
+func ignoresImporters(o *object) bool {
+	return o != nil && o.annotation(lsv1alpha1.DeleteIgnoreSuccessorsAnnotation) == "true"
+}
+
+// uninstalled returns the installation that a step uninstalls, if any: its finalizer is removed, or something below it is deleted.
 func uninstalled(s step) *object {
 	if s.id.Kind == kindInstallation && s.before != nil && leaves(s) {
 		return s.before
@@ -125,7 +130,7 @@ func uninstalled(s step) *object {
 	return nil
 }
 
-// importersOf are the installations of the same level that import what one exports.
+// importersOf returns the siblings that import what an installation exports.
 func importersOf(w world, exporter *object) []*object {
 	exports := exportsOf(exporter)
 	level, _ := exporter.parent()

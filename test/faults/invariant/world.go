@@ -21,9 +21,10 @@ const (
 	kindInstallation = "Installation"
 	kindExecution    = "Execution"
 	kindDeployItem   = "DeployItem"
+	kindNamespace    = "Namespace"
 )
 
-// object is one state of an object, in the words of the rules.
+// object is one state of an object, in the terms of the rules.
 type object struct {
 	id  testkit.ObjectID
 	raw *unstructured.Unstructured
@@ -48,7 +49,7 @@ func (o *object) isFinal() bool { return lsv1alpha1.Phase(o.phase).IsFinal() }
 
 func (o *object) isSuccess() bool { return o.phase == string(lsv1alpha1.PhaseSucceeded) }
 
-// hasDone reports whether the object has finished this very job successfully.
+// hasDone reports whether the object has finished this job successfully.
 func (o *object) hasDone(job string) bool { return o.job == job && o.isFinished() && o.isSuccess() }
 
 func (o *object) deleting() bool { return o.raw.GetDeletionTimestamp() != nil }
@@ -63,21 +64,21 @@ func (o *object) runs() bool {
 	return o.id.Kind == kindInstallation || o.id.Kind == kindExecution || o.id.Kind == kindDeployItem
 }
 
-// isContinuous reports whether the spec chooses the continuous flow.
+// isContinuous reports whether the spec selects the continuous flow.
 func (o *object) isContinuous() bool {
 	flow, _, _ := unstructured.NestedString(o.raw.Object, "spec", "flow")
 	return o.runs() && flow == string(lsv1alpha1.FlowContinuous)
 }
 
-// isUpToDate reports whether the status speaks of the present spec.
+// isUpToDate reports whether the status is about the current spec.
 func (o *object) isUpToDate() bool { return o.observed == o.generation }
 
-// isBusy reports whether something is still to be done about an object of the continuous flow.
+// isBusy reports whether something is left to do for an object of the continuous flow.
 func (o *object) isBusy() bool {
 	return !lsv1alpha1.Phase(o.phase).IsCompleted() || !o.isUpToDate() || operationOf(o) != ""
 }
 
-// name is how the parent calls the object.
+// name returns the parent's name for the object.
 func (o *object) name() string {
 	switch o.id.Kind {
 	case kindInstallation:
@@ -89,7 +90,7 @@ func (o *object) name() string {
 	}
 }
 
-// parent is the object that hands jobs down to this one; not set for a root.
+// parent returns the object that passes jobs down to this one; not set for a root.
 func (o *object) parent() (parent testkit.ObjectID, found bool) {
 	parent.Namespace = o.id.Namespace
 	switch o.id.Kind {
@@ -107,7 +108,7 @@ func (o *object) parent() (parent testkit.ObjectID, found bool) {
 	return parent, parent.Name != ""
 }
 
-// typed reads the object into a type of the API. What cannot be read stays empty: the API server has validated it.
+// typed decodes the object into a type of the API. Unreadable parts stay empty: the API server has validated it.
 func typed[T any](o *object) *T {
 	into := new(T)
 	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(o.raw.Object, into)
@@ -117,7 +118,7 @@ func typed[T any](o *object) *T {
 // world is what exists at one point of a history.
 type world map[testkit.ObjectID]*object
 
-// children are the existing objects below one, in the order of their names.
+// children returns the existing objects below one, in the order of their names.
 func (w world) children(parent testkit.ObjectID) []*object {
 	return w.where(func(o *object) bool {
 		id, found := o.parent()
@@ -137,13 +138,16 @@ func (w world) where(holds func(*object) bool) []*object {
 
 func compareIDs(a, b testkit.ObjectID) int { return strings.Compare(a.String(), b.String()) }
 
-// step is one revision of a history, with the world as it is then.
+// step is one revision of a history, with the world at that time.
 type step struct {
 	world   world
 	id      testkit.ObjectID
 	version uint64
 	before  *object // nil if the object was created
 	after   *object // nil if it was deleted
+	// ending is set from the revision on in which the namespace of the story is being deleted: everything in it is then asked to go, in no
+	// particular order, and what is deployed elsewhere may stay.
+	ending bool
 }
 
 // changed reports whether a step of an existing object changed what the function reads.
@@ -155,7 +159,7 @@ func jobOf(o *object) string      { return o.job }
 func finishedOf(o *object) string { return o.finished }
 func phaseOf(o *object) string    { return o.phase }
 
-// replay goes through a history and shows each revision of the kinds that have jobs and of deployed objects.
+// replay visits each revision of the kinds that have jobs and of deployed objects.
 func replay(history testkit.History, visit func(step)) {
 	replayAll(history, func(s step) {
 		if now := cmp.Or(s.after, s.before); now.runs() || isDeployed(now) {
@@ -164,12 +168,13 @@ func replay(history testkit.History, visit func(step)) {
 	})
 }
 
-// replayAll shows the revisions of all objects.
+// replayAll visits the revisions of all objects.
 func replayAll(history testkit.History, visit func(step)) {
-	w := world{}
+	w, ending := world{}, false
 	for _, revision := range history {
 		now := newObject(revision)
-		s := step{world: w, id: now.id, version: revision.Version(), before: w[now.id], after: now}
+		ending = ending || now.id.Kind == kindNamespace && now.deleting()
+		s := step{world: w, id: now.id, version: revision.Version(), before: w[now.id], after: now, ending: ending}
 		if revision.Change == testkit.Deleted {
 			delete(w, now.id)
 			s.before, s.after = now, nil

@@ -17,13 +17,14 @@ import (
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/pipeline"
+	"espalier.dev/internal/testkit"
 	"espalier.dev/test/faults/promotions/invariant"
 )
 
-// approvalKey is what approvals are signed with.
+// approvalKey is the key that signs approvals.
 const approvalKey = "a-key-of-more-than-thirty-two-bytes-for-tests"
 
-// Approvals: somebody clicks twice, the call is repeated by somebody else, also for the next revision; and then by annotation, twice.
+// Approvals: a user clicks twice, the call is repeated by somebody else, including for the next revision; and then by annotation, twice.
 
 func ask(s *scene) {
 	s.deploy("dev", "1.1.0", true)
@@ -53,7 +54,7 @@ func askAgain(s *scene) {
 	s.reaches("prod", "1.1.0", pipelines.PromotionComplete)
 	s.deploy("dev", "1.2.0", true)
 	s.reaches("prod", "1.2.0", pipelines.PromotionUnapproved)
-	// Whoever has seen the call repeats it, also for a revision that it was not for.
+	// An eavesdropper repeats the call, also for another revision.
 	s.send(s.signed("1.1.0", "click-1"))
 	stolen := s.signed("1.1.0", "click-2")
 	stolen.URL.Path = s.approvalPath("1.2.0")
@@ -84,14 +85,14 @@ func answered(p *pipelines.Pipeline, id string) bool {
 	return false
 }
 
-// approve notes that somebody wants the revision, before anything is sent.
+// approve records that a user wants the revision, before anything is sent.
 func (s *scene) approve(revision string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.approved[invariant.Approval{Environment: "prod", Revision: revision}] = true
 }
 
-// annotate asks for an approval by annotation, as the command line does.
+// annotate approves by annotation, as the command line does.
 func (s *scene) annotate(id, revision string) {
 	s.t.Helper()
 	name, value := pipeline.Request{
@@ -106,7 +107,7 @@ func (s *scene) approvalPath(revision string) string {
 	return fmt.Sprintf("/approval/%s/%s/prod/%s", s.namespace, pipelineName, revision)
 }
 
-// signed makes the call that approves a revision.
+// signed returns the call that approves a revision.
 func (s *scene) signed(revision, nonce string) *http.Request {
 	nonce = base64.RawURLEncoding.EncodeToString([]byte("nonce-of-a-" + nonce + "-in-" + s.namespace))
 	input := fmt.Sprintf(`("@method" "@path");created=%d;nonce="%s";tag="espalier"`, time.Now().Unix(), nonce)
@@ -127,7 +128,7 @@ func (s *scene) signed(revision, nonce string) *http.Request {
 	return r
 }
 
-// send makes a call and returns the code of the answer; 0 if there was none.
+// send makes a call and returns the status code of the answer; 0 if there was none.
 func (s *scene) send(r *http.Request) int {
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
@@ -137,11 +138,11 @@ func (s *scene) send(r *http.Request) int {
 	return answer.StatusCode
 }
 
-// clickUntilTaken repeats a call as long as nobody answers, with the same nonce: an impatient person.
+// clickUntilTaken repeats a call with the same nonce until it is answered, like an impatient user.
 func (s *scene) clickUntilTaken(revision, nonce string) {
 	again := time.NewTicker(time.Second)
 	defer again.Stop()
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.t.Context(), testkit.Patience)
 	defer cancel()
 	for {
 		if code := s.send(s.signed(revision, nonce)); code != 0 && code < http.StatusInternalServerError && code != http.StatusTooManyRequests {

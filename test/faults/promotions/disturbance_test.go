@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
@@ -19,7 +20,7 @@ import (
 	"espalier.dev/internal/testkit/managed"
 )
 
-// disturbance is what befalls the controller in one run. Its printed form is a list of faults, or FAULT@WRITE.
+// disturbance is what goes wrong for the controller in one run. Its printed form is a list of faults, or FAULT@WRITE.
 type disturbance struct {
 	plan         faults.Plan
 	outside      []outsideFault
@@ -32,11 +33,11 @@ type disturbance struct {
 type processFault string
 
 const (
-	// stopLeader ends the leader in an orderly way; the other replica takes over.
+	// stopLeader ends the leader regularly; the other replica takes over.
 	stopLeader processFault = "stop"
-	// crashLeader cuts it off from the API server at once, so that its lease has to expire.
+	// crashLeader cuts it off from the API server at once, so that its lease must expire.
 	crashLeader processFault = "crash"
-	// freezeLeader keeps it from the API server, but not from the Git server, until the other replica has taken over and worked.
+	// freezeLeader cuts it off from the API server, but not from the Git server, until the other replica has taken over and worked.
 	freezeLeader processFault = "freeze"
 	// splitBrain lets two processes work at once, as if both believed to be the leader. It takes no write.
 	splitBrain processFault = "splitBrain"
@@ -114,8 +115,8 @@ func (d disturbance) arrange(s *scene, w workload) {
 	}
 }
 
-// wipe takes the memory of the pipeline away, as whoever restores it from a backup without status does. What the process had sent may
-// still be executed meanwhile.
+// wipe empties the status of the pipeline, like a restore from a backup without status. What the process had sent may still be executed
+// meanwhile.
 func (s *scene) wipe() {
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		p, ctx := s.stub(), context.Background()
@@ -150,13 +151,17 @@ func (d disturbance) isNone() bool {
 	return d.processFault == "" && len(d.plan.Requests)+len(d.plan.Watches)+len(d.outside) == 0
 }
 
-// worked is how many writes of the new leader a frozen one sleeps through.
+// worked is how many writes of the new leader a frozen one misses.
 const worked = 2
 
 func (d disturbance) arrangeReplicas(s *scene) {
 	s.t.Helper()
 	leader, other := faults.New(faults.Plan{}), faults.New(faults.Plan{})
-	process := s.replica(leader)
+	lease := 10 * time.Second // Another process works when it has expired.
+	if d.processFault == stopLeader {
+		lease = 5 * time.Minute // It gives it up.
+	}
+	process := s.replica(leader, lease)
 	<-process.Manager.Elected()
 	leader.Before(d.at, func() {
 		switch d.processFault {
@@ -170,17 +175,16 @@ func (d disturbance) arrangeReplicas(s *scene) {
 		}
 	})
 	other.Before(worked, leader.Thaw)
-	s.replica(other)
-	// Whatever happens, nobody stays frozen: an end has to be possible.
+	s.replica(other, lease)
+	// No process may stay frozen, or it could not end.
 	context.AfterFunc(s.t.Context(), leader.Thaw)
 }
 
-// replica runs a process that wants to be the leader. One that has lost its lease ends, and is followed by another, as a Deployment
-// has it.
-func (s *scene) replica(transport *faults.Transport) *managed.Process {
+// replica runs a process with leader election. One that has lost its lease ends, and is replaced, as by a Deployment.
+func (s *scene) replica(transport *faults.Transport, lease time.Duration) *managed.Process {
 	s.t.Helper()
-	first := s.start(transport, s.electing())
-	managed.Relieve(s.t, first, func() *managed.Process { return s.start(faults.New(faults.Plan{}), s.electing()) })
+	first := s.start(transport, s.electing(lease))
+	managed.Relieve(s.t, first, func() *managed.Process { return s.start(faults.New(faults.Plan{}), s.electing(lease)) })
 	return first
 }
 

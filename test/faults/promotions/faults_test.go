@@ -10,7 +10,7 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-// eachWorkload calls a function for all workloads, several at a time, with their numbers.
+// eachWorkload calls a function for all workloads, several concurrently, with their numbers.
 func eachWorkload(t *testing.T, do func(t *testing.T, w workload, number int)) {
 	t.Helper()
 	t.Parallel()
@@ -25,8 +25,8 @@ func eachWorkload(t *testing.T, do func(t *testing.T, w workload, number int)) {
 	}
 }
 
-// Every request to the API server is the last one of a process, before or after it is executed, or its answer is lost; of a sample,
-// every kind of request.
+// Every request to the API server is the last one of a process, before or after it is executed, or its answer is lost; in a sample, every
+// kind of request.
 func TestCrashes(t *testing.T) {
 	eachWorkload(t, func(t *testing.T, w workload, number int) {
 		all := requests(reference(t, w).log)
@@ -38,7 +38,7 @@ func TestCrashes(t *testing.T) {
 	})
 }
 
-// Every write is answered with an error, or not at all, and the process lives on. A sample has all kinds of requests fail in one run.
+// Every write is answered with an error, or not at all, and the process survives. In a sample, all kinds of requests fail in one run.
 func TestErrors(t *testing.T) {
 	eachWorkload(t, func(t *testing.T, w workload, number int) {
 		log := reference(t, w).log
@@ -54,7 +54,7 @@ func TestErrors(t *testing.T) {
 	})
 }
 
-// Every request to the Git server and to the receiver of events is the last one of a process, or gets a bad answer, a lost one or none.
+// Every request to the Git server and to the receiver of events is the last one of a process, or its answer is bad, lost or missing.
 func TestOutside(t *testing.T) {
 	t.Parallel()
 	for number, w := range workloads {
@@ -62,7 +62,7 @@ func TestOutside(t *testing.T) {
 			continue
 		}
 		if w.name == "install" {
-			continue // it has nothing to do with anybody outside
+			continue // it uses no external system
 		}
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
@@ -77,7 +77,7 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// The clusters that applications run in cannot be listed for a while, or what is watched there breaks off or lags.
+// The clusters of applications cannot be listed for a while, or watches there break or lag.
 func TestTargets(t *testing.T) {
 	t.Parallel()
 	for number, name := range []string{"supersede", "doubt", "notify"} {
@@ -98,7 +98,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// Two replicas: the leader is stopped, crashes or sleeps at a write, or both work at once.
+// Two replicas: the leader is stopped, crashes or freezes at a write, or both work at once.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	for number, name := range []string{"supersede", "notify"} {
@@ -123,7 +123,7 @@ func TestFailover(t *testing.T) {
 }
 
 // A pipeline whose status is lost finds what it has left in the repository, and opens no second pull request, whether the process is lost
-// with it or lives on.
+// with it or survives.
 func TestLostStatus(t *testing.T) {
 	t.Parallel()
 	for number, name := range []string{"merge", "supersede"} {
@@ -145,12 +145,12 @@ func TestLostStatus(t *testing.T) {
 	}
 }
 
-// A world at rest stays as it is when another process takes over, after each act of a story: it finds nothing to write.
+// A world at rest stays unchanged when another process takes over, after each act of a story: it finds nothing to write.
 func TestRestOutlivesAProcess(t *testing.T) {
 	eachWorkload(t, func(t *testing.T, w workload, _ int) { sweep(t, w, []disturbance{{processFault: relieve}}) })
 }
 
-// TestReplay runs what the flags say: by default the first workload, undisturbed.
+// TestReplay runs the plan in the flags: by default the first workload, undisturbed.
 func TestReplay(t *testing.T) {
 	d, err := parseDisturbance(*planFlag)
 	if err != nil {

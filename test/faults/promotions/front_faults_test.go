@@ -14,7 +14,7 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-// What a plan says happens to the request that it names, and to no other.
+// The fault in a plan affects the request that it names, and no other.
 func TestAFrontFailsAsPlanned(t *testing.T) {
 	type outcome struct {
 		Executed, Answered, Crashed bool
@@ -70,7 +70,7 @@ func TestAFrontFailsAsPlanned(t *testing.T) {
 	}
 }
 
-// A printed plan can be repeated.
+// A printed plan can be parsed again.
 func TestPlansAreReadAsTheyArePrinted(t *testing.T) {
 	for _, text := range []string{
 		"", "patch/pipelines/status=p:3:lost", "provider:create:1:lost-timeout", "write:3:409;provider:push:1:500;sink:event:2:after", "wipe@3", "splitBrain@0",

@@ -16,7 +16,7 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-// outsideFault is something that happens to one request to a place outside.
+// outsideFault is a fault of one request to an external system.
 type outsideFault struct {
 	place, operation string
 	number           int // among the requests of this operation, from 1
@@ -63,7 +63,7 @@ var codes = map[faults.Action]int{
 type call struct {
 	operation string
 	number    int
-	status    int // that of the answer; 0 if nobody was asked
+	status    int // of the answer; 0 if the request was not forwarded
 	fault     string
 }
 
@@ -71,13 +71,13 @@ func (c call) String() string {
 	return fmt.Sprintf("%s %d -> %d %s", c.operation, c.number, c.status, c.fault)
 }
 
-// front stands before a place outside and lets requests to it fail as planned. What is executed is executed as a whole: its effect and
-// the entry in the ledger are one.
+// front stands in front of an external system and makes requests to it fail as planned. A request is executed atomically with its entry in
+// the ledger.
 type front struct {
 	place       string
 	operationOf func(*http.Request) string
 	inner       http.Handler
-	// executed is told of every answer of the place, one at a time.
+	// executed is called with every answer of the system, one at a time.
 	executed func(operation string, answer *httptest.ResponseRecorder)
 	plan     []outsideFault
 
@@ -85,11 +85,11 @@ type front struct {
 	mutex     sync.Mutex
 	counts    map[string]int
 	calls     []call
-	// life is the process that may call; when it is over, nobody is answered until there is another one.
+	// life is the process that may call; after its end, requests get no answer until there is another process.
 	life *faults.Transport
 }
 
-// serve has a process call from now on.
+// serve permits a process to call from now on.
 func (f *front) serve(life *faults.Transport) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -107,7 +107,7 @@ func (f *front) struck() int {
 	return len(slices.DeleteFunc(f.log(), func(c call) bool { return c.fault == "" }))
 }
 
-// admit numbers a request and says what happens to it.
+// admit numbers a request and returns its fault.
 func (f *front) admit(operation string) (index int, action faults.Action, life *faults.Transport) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -159,7 +159,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer.Body.Bytes())
 }
 
-// execute lets the place answer. Whoever hangs up does not undo what was sent.
+// execute forwards a request. A client that disconnects does not undo it.
 func (f *front) execute(index int, r *http.Request) *httptest.ResponseRecorder {
 	f.execution.Lock()
 	defer f.execution.Unlock()

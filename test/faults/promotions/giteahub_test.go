@@ -21,7 +21,7 @@ func init() {
 	giteaHubs = func(t *testing.T, namespace string, f *front) hub { return newGiteaHub(t, namespace, f) }
 }
 
-// A sample of what may happen at the Git server is repeated with a real Gitea.
+// A sample of the faults of the Git server is repeated with a real Gitea.
 func TestRealGitea(t *testing.T) {
 	t.Parallel()
 	for name, plans := range map[string][]string{
@@ -46,7 +46,7 @@ func TestRealGitea(t *testing.T) {
 	}
 }
 
-// giteaHub is a repository of a real Gitea, reached by way of a front.
+// giteaHub is a repository of a real Gitea, behind a front.
 type giteaHub struct {
 	gitea      *externals.GiteaServer
 	repository *externals.Repository

@@ -16,19 +16,19 @@ import (
 
 // hub is a Git server with one repository.
 type hub interface {
-	// url of the repository, and the entries of the Secret that opens it.
+	// url is the URL of the repository, and secret the entries of its Secret.
 	url() string
 	secret() map[string]string
-	// merge, close and reopen are what a person does with a pull request.
+	// merge, close and reopen are what a user does with a pull request.
 	merge(t *testing.T, number int64)
 	closeByHand(t *testing.T, number int64)
 	reopen(t *testing.T, number int64)
-	// file returns the marked file as it is on the base branch, and branches the names of all.
+	// file returns the marked file on the base branch, and branches the names of all branches.
 	file(t *testing.T) string
 	branches(t *testing.T) []string
 }
 
-// giteaHubs makes hubs at a real Gitea. It is nil without the build tag externals.
+// giteaHubs creates hubs at a real Gitea. It is nil without the build tag externals.
 var giteaHubs func(t *testing.T, namespace string, f *front) hub
 
 const (
@@ -36,12 +36,12 @@ const (
 	markedFile     = "prod/app.yaml"
 )
 
-// content of the marked file.
+// content returns the content of the marked file.
 func content(namespace, revision string) string {
 	return "version: " + revision + " # {\"$promotion\": \"" + namespace + ":p:prod\"}\n"
 }
 
-// operationOf tells what a request to the Git server is for.
+// operationOf returns the operation of a request to the Git server.
 func operationOf(r *http.Request) string {
 	path := r.URL.Path
 	switch {
@@ -82,7 +82,7 @@ func apiOperation(method string, parts []string) string {
 	return "list"
 }
 
-// providerFront keeps the ledger of a Git server.
+// providerFront returns a front that keeps the ledger of a Git server.
 func (s *scene) providerFront(plan []outsideFault) *front {
 	f := &front{place: "provider", operationOf: operationOf, plan: plan}
 	f.executed = func(operation string, answer *httptest.ResponseRecorder) {

@@ -9,7 +9,7 @@ import (
 	"espalier.dev/test/faults/promotions/invariant"
 )
 
-// ledger is what has happened outside, in order.
+// ledger lists what has happened outside, in order.
 type ledger struct {
 	mutex   sync.Mutex
 	entries []invariant.Entry
@@ -27,7 +27,7 @@ func (l *ledger) list() []invariant.Entry {
 	return append([]invariant.Entry(nil), l.entries...)
 }
 
-// opened finds the entry with which a pull request began.
+// opened returns the entry that opened a pull request.
 func (l *ledger) opened(number int64) invariant.Entry {
 	for _, entry := range l.list() {
 		if entry.Event == invariant.Opened && entry.Number == number {
@@ -37,7 +37,7 @@ func (l *ledger) opened(number int64) invariant.Entry {
 	return invariant.Entry{Number: number}
 }
 
-// end notes that a pull request is closed or merged, or opened again.
+// end records that a pull request is closed, merged or reopened.
 func (l *ledger) end(number int64, how invariant.Event) {
 	entry := l.opened(number)
 	entry.Event = how

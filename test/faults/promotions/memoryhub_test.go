@@ -19,7 +19,7 @@ import (
 	"espalier.dev/internal/testkit/gitserver"
 )
 
-// memoryHub is Git's own server together with pull requests that are kept in memory, in the words of Gitea.
+// memoryHub is Git's own server with pull requests in memory, and the API of Gitea.
 type memoryHub struct {
 	server     *gitserver.Server
 	repository *gitserver.Repository
@@ -29,7 +29,7 @@ type memoryHub struct {
 	pulls []*pull
 }
 
-// pull is a pull request as Gitea tells of it.
+// pull is a pull request as in Gitea's API.
 type pull struct {
 	Number      int64      `json:"number"`
 	URL         string     `json:"html_url"`
@@ -64,7 +64,7 @@ func newMemoryHub(t *testing.T, namespace string, f *front) *memoryHub {
 	h.repository = h.server.Create(t, repositoryName, map[string]string{markedFile: content(namespace, "1.0.0")})
 	h.directory = h.repository.Git("rev-parse", "--absolute-git-dir")
 	api := h.api()
-	var once sync.Once // it is asked at each request
+	var once sync.Once // called at each request
 	h.server.Around(func(git http.Handler) http.Handler {
 		once.Do(func() {
 			f.inner = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -123,7 +123,7 @@ func missing(w http.ResponseWriter) {
 
 func now() time.Time { return time.Now().UTC().Truncate(time.Second) }
 
-// tip reads the commit of a branch; empty if there is no such branch.
+// tip returns the commit of a branch; empty if there is no such branch.
 func (h *memoryHub) tip(branch string) string {
 	commit, err := os.ReadFile(filepath.Join(h.directory, "refs", "heads", filepath.FromSlash(branch)))
 	if err != nil {
@@ -132,7 +132,7 @@ func (h *memoryHub) tip(branch string) string {
 	return strings.TrimSpace(string(commit))
 }
 
-// shown brings the head of a pull request up to date.
+// shown updates the head of a pull request.
 func (h *memoryHub) shown(p *pull) *pull {
 	if tip := h.tip(p.Head.Label); tip != "" && p.State == "open" {
 		p.Head.SHA = tip

@@ -16,10 +16,10 @@ var errorAnswers = []faults.Action{
 	faults.AnswerConflict, faults.AnswerInternalError, faults.AnswerTooMany, faults.LoseAnswerByTimeout, faults.AnswerUnavailable,
 }
 
-// badAnswers of a place outside. 409 and 429 mean something at some of them, so they are not invented.
+// badAnswers of an external system. 409 and 429 have a meaning for some of them, so they are not injected.
 var badAnswers = []faults.Action{faults.AnswerInternalError, faults.Reset, faults.AnswerUnavailable}
 
-// planned makes disturbances of plans.
+// planned returns disturbances for plans.
 func planned(plans []faults.Plan) []disturbance {
 	var all []disturbance
 	for _, plan := range plans {
@@ -28,8 +28,8 @@ func planned(plans []faults.Plan) []disturbance {
 	return all
 }
 
-// requests are all requests of a reference run to the API server but watches, by their signatures and numbers. Objects whose names differ
-// from run to run are counted without them; reads that are repeated are taken up to a number.
+// requests returns all requests of a reference run to the API server except watches, by their signatures and numbers. Objects whose names
+// differ from run to run are counted without them; repeated reads are included up to a number.
 func requests(log faults.Log) []faults.RequestFault {
 	const mostReads = 3
 	counts := map[faults.Pattern]int{}
@@ -50,7 +50,7 @@ func requests(log faults.Log) []faults.RequestFault {
 	return all
 }
 
-// with makes one disturbance for each request and action.
+// with returns one disturbance for each request and action.
 func with(requests []faults.RequestFault, actions ...faults.Action) []disturbance {
 	var plans []faults.Plan
 	for _, fault := range requests {
@@ -62,7 +62,7 @@ func with(requests []faults.RequestFault, actions ...faults.Action) []disturbanc
 	return planned(plans)
 }
 
-// rotated makes one disturbance for one request of each kind, with an action each, such that in all workloads together each kind meets
+// rotated returns one disturbance for one request of each kind, with one action each, so that in all workloads together each kind meets
 // each action.
 func rotated(requests []faults.RequestFault, number int, actions ...faults.Action) []disturbance {
 	byKind := map[string][]faults.RequestFault{}
@@ -86,7 +86,7 @@ func rotated(requests []faults.RequestFault, number int, actions ...faults.Actio
 // stride is prime, so that the chosen requests are spread over many.
 const stride = 7
 
-// outside are all requests of a reference run to a place outside. Those that are repeated at intervals are taken up to a number.
+// outside returns all requests of a reference run to an external system. Those that are repeated at intervals are included up to a number.
 func outside(place string, calls []call) []outsideFault {
 	const mostPolls = 2
 	var all []outsideFault
@@ -99,11 +99,11 @@ func outside(place string, calls []call) []outsideFault {
 	return all
 }
 
-// changes are the operations that leave something, so that it matters whether one that got no answer in time has been executed. A push is
-// not among them: Git is given three minutes.
+// changes are the operations that have effects, so that it matters whether one without a timely answer was executed. A push is not among
+// them: Git has three minutes.
 var changes = []string{"create", "comment", "close", "event"}
 
-// eachOutside makes a disturbance for each request to a place outside and each thing that can happen to it.
+// eachOutside returns a disturbance for each request to an external system and each fault.
 func eachOutside(all []outsideFault) []disturbance {
 	var disturbances []disturbance
 	for _, fault := range all {
@@ -119,8 +119,7 @@ func eachOutside(all []outsideFault) []disturbance {
 	return disturbances
 }
 
-// slowly has every status be written slowly, and a crash after something outside has been changed: what is done before it is recorded is
-// then forgotten.
+// slowly delays the write of every status, with a crash after an external change: what is done before it is recorded is then forgotten.
 func slowly(all []outsideFault) []disturbance {
 	var disturbances []disturbance
 	for _, fault := range slices.Backward(all) {
@@ -135,7 +134,7 @@ func slowly(all []outsideFault) []disturbance {
 	return disturbances
 }
 
-// someOutside makes a disturbance for one request of each operation; those that change something meet all kinds of crashes.
+// someOutside returns a disturbance for one request of each operation; those with effects meet all kinds of crashes.
 func someOutside(all []outsideFault, number int) []disturbance {
 	byOperation := map[string][]outsideFault{}
 	var order []string
@@ -161,10 +160,10 @@ func someOutside(all []outsideFault, number int) []disturbance {
 	return disturbances
 }
 
-// helmReleases is what applications are in most workloads.
+// helmReleases is the resource of the applications in most workloads.
 const helmReleases = "helmreleases.helm.toolkit.fluxcd.io"
 
-// deafTo has the controller lose sight of the applications: their list fails, or their watch breaks, begins anew or lags at a write.
+// deafTo hides the applications from the controller: their list fails, or their watch breaks, restarts or lags at a write.
 func deafTo(resource string, writes int) []disturbance {
 	var all []disturbance
 	for _, action := range []string{"503", "reset", "timeout"} {

@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/testkit/managed"
 )
 
-// options are those of the binary, for one namespace.
+// options returns those of the binary, for one namespace.
 func (s *scene) options() manager.Options {
 	options := managed.Options(s.namespace)
 	options.Controllers = []string{"pipelines"}
@@ -24,39 +24,39 @@ func (s *scene) options() manager.Options {
 	return options
 }
 
-// electing are the options of a replica. A leader that a busy machine keeps from renewing its lease would end for no reason.
-func (s *scene) electing() manager.Options {
+// electing returns the options of a replica. A leader that cannot renew its lease on a busy machine would end for no reason.
+func (s *scene) electing(lease time.Duration) manager.Options {
 	options := s.options()
 	options.LeaderElection = manager.LeaderElection{
 		Enabled:       true,
 		Namespace:     s.namespace,
-		LeaseDuration: 10 * time.Second,
-		RenewDeadline: 8 * time.Second,
+		LeaseDuration: lease,
+		RenewDeadline: lease * 4 / 5,
 		RetryPeriod:   500 * time.Millisecond,
 	}
 	return options
 }
 
-// start begins a process over a transport.
+// start starts a process over a transport.
 func (s *scene) start(transport *faults.Transport, options manager.Options) *managed.Process {
 	s.t.Helper()
 	return s.processes.Start(s.t, s.Config(), transport, options)
 }
 
-// serve lets a process call what is outside; nobody else may then.
+// serve permits only this process to call external systems.
 func (s *scene) serve(transport *faults.Transport) {
 	s.provider.serve(transport)
 	s.sink.serve(transport)
 }
 
-// succession is a process that is followed by another one if it crashes.
+// succession is a process that is replaced if it crashes.
 type succession struct {
 	transport *faults.Transport
-	// followed is closed when the next one has come to rest.
+	// followed is closed when the next one is at rest.
 	followed chan struct{}
 }
 
-// operate keeps a process running, as a Deployment does: one that crashes is followed by a healthy one. between is done while none runs.
+// operate keeps a process running, as a Deployment does: after a crash, it starts a healthy one. It calls between while none runs.
 func (s *scene) operate(plan faults.Plan, between func()) *managed.Process {
 	s.t.Helper()
 	transport := faults.New(plan)
@@ -73,8 +73,8 @@ func (s *scene) operate(plan faults.Plan, between func()) *managed.Process {
 	return first
 }
 
-// steady waits, if the process has crashed, until the one that follows has come to rest, however long a busy machine takes for that. It
-// reports whether there was a crash.
+// steady waits, if the process has crashed, until its successor is at rest, however long a busy machine takes for that. It reports whether
+// there was a crash.
 func (s *scene) steady() bool {
 	if s.succession == nil || !s.succession.transport.IsCrashed() {
 		return false
@@ -86,14 +86,14 @@ func (s *scene) steady() bool {
 	return true
 }
 
-// followUp starts a healthy process without any memory.
+// followUp starts a healthy process without any state.
 func (s *scene) followUp() *managed.Process {
 	transport := faults.New(faults.Plan{})
 	s.serve(transport)
 	return s.start(transport, s.options())
 }
 
-// relieve ends all processes and starts another one, which is to find nothing to write and nothing to do outside.
+// relieve ends all processes and starts another one, which must find nothing to write and nothing to do outside.
 func (s *scene) relieve(t *testing.T) {
 	t.Helper()
 	s.processes.Stop()
@@ -114,7 +114,7 @@ func (s *scene) relieve(t *testing.T) {
 	}
 }
 
-// comesToRest waits until a process has asked the API server for nothing new for a while, or the test has ended.
+// comesToRest waits until a process has sent the API server no new request for a while, or the test has ended.
 func (s *scene) comesToRest(p *managed.Process) bool {
 	tick := time.NewTicker(restLength)
 	defer tick.Stop()

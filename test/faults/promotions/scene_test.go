@@ -26,10 +26,8 @@ import (
 
 const (
 	pipelineName = "p"
-	// patience is for broken runs only. An attempt that failed is repeated after twelve seconds, a lost answer is given up after thirty.
-	patience = 2 * time.Minute
-	// restLength is how long nothing must be written for a world to count as being at rest. It is longer than the interval in which
-	// the Git server is asked for news.
+	// restLength is how long nothing must be written for a world to count as at rest. It is longer than the polling interval of the Git
+	// server.
 	restLength = 1500 * time.Millisecond
 )
 
@@ -53,7 +51,7 @@ type scene struct {
 	approval string // the address of the server for approvals
 
 	mutex    sync.Mutex
-	minor    int // the revision of the first environment, where the story counts them
+	minor    int // the revision of the first environment, if the story counts revisions
 	approved map[invariant.Approval]bool
 	pauses   []pause
 }
@@ -110,7 +108,7 @@ func (s *scene) create(objects ...client.Object) {
 	testkit.Create(s.t, s.APIServer, objects...)
 }
 
-// rest waits until nothing is written any more, and remembers what there is.
+// rest waits until nothing is written any more, and records the state.
 func (s *scene) rest(name string, more ...string) {
 	s.t.Helper()
 	for crashed := s.steady(); ; crashed = true {
@@ -145,7 +143,7 @@ func (s *scene) stub() *pipelines.Pipeline {
 	return &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: pipelineName}}
 }
 
-// pipeline begins the pipeline of the scene, with these environments.
+// pipeline starts the pipeline of the scene, with these environments.
 func (s *scene) pipeline(environments ...string) *testkit.PipelineBuilder {
 	builder := testkit.Pipeline(s.namespace, pipelineName).App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app")
 	for _, environment := range environments {
@@ -154,7 +152,7 @@ func (s *scene) pipeline(environments ...string) *testkit.PipelineBuilder {
 	return builder
 }
 
-// pullRequests is how the pipelines of the scene promote by pull requests.
+// pullRequests returns the strategy of the scene's pipelines for pull requests.
 func (s *scene) pullRequests() pipelines.PullRequestStrategy {
 	return pipelines.PullRequestStrategy{
 		Type: pipelines.GitProviderGitea, URL: s.hub.url(), BaseBranch: "main", SecretRef: pipelines.LocalObjectReference{Name: "git"},
@@ -171,7 +169,7 @@ func (s *scene) app(environment string) *unstructured.Unstructured {
 	return app
 }
 
-// deploy lets an environment run a revision, healthy or not, as helm-controller would report it.
+// deploy makes an environment run a revision, healthy or not, as helm-controller would report it.
 func (s *scene) deploy(environment, revision string, healthy bool) {
 	s.t.Helper()
 	app := s.app(environment)
@@ -198,13 +196,13 @@ func (s *scene) deploy(environment, revision string, healthy bool) {
 	}
 }
 
-// until waits until the pipeline is as it should be.
+// until waits until the pipeline meets a condition.
 func (s *scene) until(what string, holds func(*pipelines.Pipeline) bool) *pipelines.Pipeline {
 	s.t.Helper()
-	return testkit.Eventually(s.t, s.APIServer, s.stub(), testkit.Is(what, holds), testkit.Within(patience))
+	return testkit.Eventually(s.t, s.APIServer, s.stub(), testkit.Is(what, holds))
 }
 
-// reaches waits until the promotion of a revision to an environment has reached a state, and nothing is left to be withdrawn.
+// reaches waits until the promotion of a revision to an environment has reached a state, and nothing is left to withdraw.
 func (s *scene) reaches(environment, revision string, state pipelines.PromotionState) *pipelines.Pipeline {
 	s.t.Helper()
 	return s.until("promotion of "+revision+" to "+environment+": "+string(state), func(p *pipelines.Pipeline) bool {
@@ -213,7 +211,7 @@ func (s *scene) reaches(environment, revision string, state pipelines.PromotionS
 	})
 }
 
-// installation returns the one of an environment.
+// installation returns the Installation of an environment.
 func (s *scene) installation(environment string) *lsv1alpha1.Installation {
 	s.t.Helper()
 	inst := &lsv1alpha1.Installation{}

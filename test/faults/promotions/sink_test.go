@@ -13,8 +13,7 @@ import (
 	"espalier.dev/test/faults/promotions/invariant"
 )
 
-// newSink receives events as Flux's notification-controller does: it takes an event with a token that it has not seen, and answers
-// 429 to a repetition.
+// newSink receives events as Flux's notification-controller does: it accepts an event with a new token, and answers 429 to a repetition.
 func (s *scene) newSink(t *testing.T, plan []outsideFault) (*front, string) {
 	t.Helper()
 	seen := map[string]bool{}

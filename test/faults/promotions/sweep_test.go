@@ -16,18 +16,18 @@ import (
 	"espalier.dev/test/faults/promotions/invariant"
 )
 
-// outcome is what a run leaves: the whole evidence, its points of rest, and what was asked of the API server, the Git server and the sink.
+// outcome is the result of a run: the whole evidence, its points of rest, and the requests to the API server, the Git server and the sink.
 type outcome struct {
 	pauses         []pause
 	evidence       invariant.Evidence
 	log            faults.Log
 	provider, sink []call
 	met            bool     // everything that was planned has happened
-	exceptions     []string // what an ending may differ in
+	exceptions     []string // permitted differences of an ending
 }
 
-// perform runs a workload with what befalls it. Unless all is asked for, it ends with the act in which everything that is planned has
-// happened: a world that is then as it should be has a future like that of the reference.
+// perform runs a workload with a disturbance. Unless all of it is required, it ends with the act in which everything that is planned has
+// happened: if the world is then as it should be, its future is that of the reference.
 func perform(t *testing.T, w workload, d disturbance) outcome {
 	t.Helper()
 	s := newScene(t, w, d)
@@ -59,8 +59,8 @@ func perform(t *testing.T, w workload, d disturbance) outcome {
 	}
 }
 
-// violations are what is wrong with a run, whatever others are like. The rules are applied to what was known at each rest, for what
-// somebody has approved later was not approved then.
+// violations returns what is wrong with a run, independent of other runs. The rules are applied to what was known at each rest, because a
+// later approval did not exist then.
 func (o outcome) violations() []invariant.Violation {
 	var all []invariant.Violation
 	for _, p := range o.pauses {
@@ -85,7 +85,7 @@ type goodDay struct {
 // goodDays are the undisturbed runs by workload.
 var goodDays sync.Map
 
-// reference runs a workload on a good day, once per test process.
+// reference runs a workload undisturbed, once per test process.
 func reference(t *testing.T, w workload) *outcome {
 	t.Helper()
 	entry, _ := goodDays.LoadOrStore(w.name, &goodDay{})
@@ -103,8 +103,7 @@ func reference(t *testing.T, w workload) *outcome {
 	return day.run
 }
 
-// judge checks every state that the pipeline has had and everything that has happened outside, and the points of rest against those of
-// the reference.
+// judge checks every state of the pipeline and everything that has happened outside, and the points of rest against those of the reference.
 func judge(t *testing.T, want *outcome, got outcome) {
 	t.Helper()
 	violations := got.violations()
@@ -121,8 +120,8 @@ func judge(t *testing.T, want *outcome, got outcome) {
 	}
 }
 
-// exceptions are what an ending may differ in. A pipeline that has lost its memory does not know how often it has run before, and which
-// of its promotions came to a good end; one that was down when a revision came and went has not seen it.
+// exceptions returns the permitted differences of an ending. A pipeline that has lost its status does not know how often it has run before,
+// and which of its promotions have succeeded; one that was down when a revision came and went has not seen it.
 func exceptions(w workload, d disturbance) []string {
 	if d.processFault == wipe || d.processFault == lose || w.meanwhile != nil {
 		return []string{"run "}
@@ -144,7 +143,7 @@ func report(t *testing.T, violations []invariant.Violation) {
 	t.Errorf("%d violations:\n%s", len(violations), strings.Join(lines, "\n"))
 }
 
-// sweep runs a workload once per disturbance, many at a time, and says for each that fails how to repeat it.
+// sweep runs a workload once per disturbance, many concurrently, and prints for each failure how to repeat it.
 func sweep(t *testing.T, w workload, disturbances []disturbance) {
 	t.Helper()
 	if len(disturbances) == 0 {
@@ -170,7 +169,7 @@ func sweep(t *testing.T, w workload, disturbances []disturbance) {
 	}
 }
 
-// replayCommand runs one plan alone.
+// replayCommand returns the command that runs one plan alone.
 func replayCommand(workload string, d disturbance) string {
 	text := fmt.Sprintf(`go test -count=1 -run '^TestReplay$' ./test/faults/promotions -args -workload=%s -plan='%s'`, workload, d)
 	if d.gitea {

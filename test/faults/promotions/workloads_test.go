@@ -17,11 +17,11 @@ import (
 	"espalier.dev/test/faults/promotions/invariant"
 )
 
-// workload is what users do in a scene, act by act. Each act ends with a rest, and checks itself what its user wanted: a comparison with
-// the reference does not find what is wrong in both.
+// workload is what users do in a scene, act by act. Each act ends at rest, and checks itself what its user wanted: a comparison with the
+// reference does not find what is wrong in both.
 type workload struct {
 	name string
-	// git says that it needs a repository, approvals that it needs the server for approvals.
+	// git reports whether it needs a repository, approvals whether it needs the server for approvals.
 	git, approvals bool
 	// meanwhile is what its user does while no process runs, after a crash.
 	meanwhile func(*scene)
@@ -52,7 +52,7 @@ func workloadNamed(t *testing.T, name string) workload {
 	return workloads[i]
 }
 
-// Pull requests: a revision is proposed, merged and deployed; or another one comes while it is open; or the pipeline goes.
+// Pull requests: a revision is proposed, merged and deployed; or another one arrives while it is open; or the pipeline is deleted.
 
 func propose(s *scene) {
 	s.deploy("dev", "1.1.0", true)
@@ -67,7 +67,7 @@ func merge(s *scene) {
 	s.rest("merged")
 }
 
-// mergeOpen merges the pull request that is open for a revision.
+// mergeOpen merges the open pull request for a revision.
 func (s *scene) mergeOpen(revision string) {
 	s.t.Helper()
 	number := s.reaches("prod", revision, pipelines.PromotionCreated).Status.Environments["prod"].Promotion.PullRequest.Number
@@ -81,7 +81,7 @@ func arrive(s *scene) {
 	s.rest("arrived")
 }
 
-// arrives lets the last environment run a revision, and waits until the run is complete. A pipeline that has lost its memory in the last
+// arrives makes the last environment run a revision, and waits until the run is complete. A pipeline that has lost its status at the last
 // moment has no record of the promotion then.
 func (s *scene) arrives(revision string) {
 	s.t.Helper()
@@ -105,7 +105,7 @@ func mergeAndArrive(s *scene) {
 	s.rest("arrived")
 }
 
-// hurry brings a revision to the first environment, unless a later one is there.
+// hurry deploys a revision to the first environment, unless that has a later one.
 func (s *scene) hurry(minor int) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -115,14 +115,14 @@ func (s *scene) hurry(minor int) {
 	}
 }
 
-// newest is the revision of the first environment.
+// newest returns the revision of the first environment.
 func (s *scene) newest() (revision string, minor int) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return fmt.Sprintf("1.%d.0", s.minor), s.minor
 }
 
-// overtake brings the next revision, without waiting for anything, unless it is the last one of the story.
+// overtake deploys the next revision, without waiting for anything, unless it is the last one of the story.
 func overtake(s *scene) {
 	if _, minor := s.newest(); minor < lastMinor {
 		s.hurry(minor + 1)
@@ -131,7 +131,7 @@ func overtake(s *scene) {
 
 const lastMinor = 9
 
-// proposeInHaste has revisions come as soon as the one before is proposed, and one more whenever the controller is down.
+// proposeInHaste deploys the next revision as soon as the previous one is proposed, and another one whenever the controller is down.
 func proposeInHaste(s *scene) {
 	s.hurry(1)
 	s.deploy("prod", "1.0.0", true)
@@ -148,7 +148,7 @@ func proposeInHaste(s *scene) {
 	s.rest("proposed")
 }
 
-// closeByHand is what somebody does who does not want the revision, and reopen what they do when they want it after all.
+// closeByHand closes the pull request of a user who does not want the revision, and reopens it when they want it after all.
 
 func closeByHand(s *scene) {
 	number := s.proposed()
@@ -166,7 +166,7 @@ func reopen(s *scene) {
 	s.rest("opened again")
 }
 
-// proposed is the number of the pull request in the status.
+// proposed returns the number of the pull request in the status.
 func (s *scene) proposed() int64 {
 	s.t.Helper()
 	return s.until("proposed", func(p *pipelines.Pipeline) bool {
@@ -179,7 +179,7 @@ func remove(s *scene) {
 	if err := s.Client().Delete(s.t.Context(), s.stub()); err != nil {
 		s.t.Fatal(err)
 	}
-	testkit.EventuallyGone(s.t, s.APIServer, s.stub(), testkit.Within(patience))
+	testkit.EventuallyGone(s.t, s.APIServer, s.stub())
 	s.rest("removed")
 }
 
@@ -247,7 +247,7 @@ func (s *scene) installed(target string) string {
 	)
 }
 
-// finish lets an Installation have succeeded for its present generation, as its controller would.
+// finish makes an Installation succeed for its current generation, as its controller would.
 func (s *scene) finish(environment, job string) {
 	s.t.Helper()
 	inst := s.installation(environment)
@@ -270,7 +270,7 @@ func finishInstalled(s *scene) {
 	s.rest("arrived", s.installed("prod"), s.installed("staging"))
 }
 
-// revoke takes back what lets the pipeline refer to one of the two targets. The next revision then reaches none of them.
+// revoke removes the permission to refer to one of the two targets. The next revision then reaches none of them.
 func revoke(s *scene) {
 	if err := s.Client().Delete(s.t.Context(), testkit.Grant(s.at["prod"], s.namespace)); err != nil {
 		s.t.Fatal(err)
@@ -292,8 +292,8 @@ func revoke(s *scene) {
 	}
 }
 
-// Doubt: an environment before the last one is sick; then it is well, but the first and the last one cannot be read; then only the last
-// one cannot; then all are well.
+// Doubt: an environment before the last one is unhealthy; then it is healthy, but the first and the last one are unreadable; then only the
+// last one is; then all are healthy.
 
 func sick(s *scene) {
 	s.deploy("dev", "1.1.0", true)
@@ -342,7 +342,7 @@ func (s *scene) held(environment string, reason pipelines.HoldReason) {
 	})
 }
 
-// sent checks that what has succeeded has happened.
+// sent checks that what is recorded as successful has happened.
 func (s *scene) sent(revision string) {
 	s.t.Helper()
 	if !slices.ContainsFunc(

@@ -19,9 +19,11 @@ const (
 	containerJudge   = "internal/deployer/container/judge.go"
 	syncDecide       = "internal/targetsync/decide.go"
 	sharing          = "internal/shard/shard.go"
+	namespaceEnds    = "internal/controller/ending/ending.go"
+	watchdogDecide   = "internal/deployitem/watchdog/decide.go"
 )
 
-// unseenRemoval takes away what notices a pod in the moment of its removal, which not every process is quick enough to see.
+// unseenRemoval removes the code that notices a pod at the moment of its removal, which not every process is fast enough to see.
 var unseenRemoval = faults.Edit{File: containerPass, Old: "corev1.PodFailed || erased(pod)", New: "corev1.PodFailed"}
 
 var bugs = []faults.Bug{
@@ -80,7 +82,7 @@ var bugs = []faults.Bug{
 		Runs: []string{"prune "},
 	},
 	{
-		Name: "nobody is told to leave alone what is installed",
+		Name: "children are not marked to leave what is installed",
 		Edits: []faults.Edit{{
 			File: "internal/controller/installations/children.go",
 			Old:  `if inst.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true" && !inst.DeletionTimestamp.IsZero() {`,
@@ -139,7 +141,7 @@ var bugs = []faults.Bug{
 		Runs: []string{"forsake "},
 	},
 	{
-		Name: "nobody at work is told of the deletion and its manner",
+		Name: "working children are not notified of the deletion and its manner",
 		Edits: []faults.Edit{{
 			File: installationRun,
 			Old:  "if unaware := uninformed(o); len(unaware) > 0 {",
@@ -176,8 +178,8 @@ var bugs = []faults.Bug{
 			},
 			{
 				File: "internal/controller/installations/imports.go",
-				Old:  `if s.fresh || s.distrusts(object, err) {`,
-				New:  `if s.distrusts(object, err) {`,
+				Old:  `if s.fresh || s.outdated(object, err) {`,
+				New:  `if s.outdated(object, err) {`,
 			},
 			{ // else the exporter of this process is seen at once
 				File: "internal/freshness/client.go",
@@ -282,7 +284,7 @@ var bugs = []faults.Bug{
 		Runs: []string{"weeds create/installations=bed-ebunx:1:after"},
 	},
 	{
-		Name: "containers: each pod gets a name of its own",
+		Name: "containers: each pod gets another name",
 		Edits: []faults.Edit{
 			{
 				File: "internal/deployer/container/podspec.go",
@@ -309,7 +311,7 @@ var bugs = []faults.Bug{
 		Runs: []string{"mishap "},
 	},
 	{
-		Name: "containers: nobody notices that a pod is lost",
+		Name: "containers: a lost pod is not noticed",
 		Edits: []faults.Edit{
 			unseenRemoval,
 			{
@@ -375,12 +377,90 @@ var bugs = []faults.Bug{
 		Runs: []string{"life reshard@30"},
 	},
 	{
-		Name: "shards: nobody waits for those of another number",
+		Name: "shards: those of another number are not awaited",
 		Edits: []faults.Edit{{
 			File: sharing,
 			Old:  "return large.Number > small.Of || large.Number == small.Number",
 			New:  "return large == small",
 		}},
 		Runs: []string{"life reshard@30"},
+	},
+	{
+		Name: "deletion: a namespace that is being deleted is not recognised",
+		Edits: []faults.Edit{{
+			File: namespaceEnds,
+			Old:  "if err != nil || namespace.DeletionTimestamp.IsZero() {",
+			New:  "if true {",
+		}},
+		Runs: []string{"evict "},
+	},
+	{
+		Name: "deletion: what was being deleted before its namespace does not notice",
+		Edits: []faults.Edit{{
+			File: namespaceEnds,
+			Old:  "UpdateFunc: func(e event.UpdateEvent) bool { return !deleting(e.ObjectOld) && deleting(e.ObjectNew) },",
+			New:  "UpdateFunc: func(event.UpdateEvent) bool { return false },",
+		}},
+		Runs: []string{"evict "},
+	},
+	{
+		Name:  "deletion: an execution waits for a job while its namespace is being deleted",
+		Edits: []faults.Edit{{File: "internal/execution/decide.go", Old: "case o.NamespaceEnds:", New: "case false:"}},
+		Runs:  []string{"raze end@42"},
+	},
+	{
+		Name: "deletion: what is in Deleting is not given up",
+		Edits: []faults.Edit{{
+			File: watchdogDecide,
+			Old:  "case o.Deleting && o.WithoutUninstall && o.Finalizer:\n\t\treturn letGo(o)\n\tcase !o.Job.Running():",
+			New:  "case o.Deleting && o.WithoutUninstall && o.Finalizer && !o.Phase.IsDeletion():\n\t\treturn letGo(o)\n\tcase !o.Job.Running():",
+		}},
+		Runs: []string{"strand "},
+	},
+	{
+		Name: "deletion, continuous: what is in Deleting is not given up",
+		Edits: []faults.Edit{{
+			File: watchdogDecide,
+			Old:  "case o.Deleting && o.WithoutUninstall && o.Finalizer:\n\t\treturn letGo(o)\n\tcase o.PickedUp",
+			New:  "case o.Deleting && o.WithoutUninstall && o.Finalizer && !o.Phase.IsDeletion():\n\t\treturn letGo(o)\n\tcase o.PickedUp",
+		}},
+		Runs: []string{"drift "},
+	},
+	{
+		Name: "deletion: a target that is unreachable counts as empty",
+		Edits: []faults.Edit{{
+			File: itemDecide,
+			Old:  `return fail(Delete{}.String(), fmt.Errorf("%w%s", o.Answer.Err, wayOut(o)))`,
+			New:  `return letGo(o, CodeUninstalled, "unreachable"+wayOut(o))`,
+		}},
+		Runs: []string{"strand "},
+	},
+	{
+		Name:  "deletion: a missing Target counts as a removed cluster",
+		Edits: []faults.Edit{{File: itemDecide, Old: "case o.Target == TargetMissing && o.ClusterMayBeGone:", New: "case o.Target == TargetMissing:"}},
+		Runs:  []string{"drift "},
+	},
+	{
+		Name: "deletion: a job outlives it that cannot reach its target",
+		Edits: []faults.Edit{{
+			File: itemDecide,
+			Old:  "if err == nil || !unreachable || !o.DeletionAsked || o.Continuous || InDeletionFlow(o.Deleting, o.Phase) {",
+			New:  "if true {",
+		}},
+		Runs: []string{"strand "},
+	},
+	{
+		Name:  "deletion: nobody is told what ends it",
+		Edits: []faults.Edit{{File: itemDecide, Old: `recreate it"+wayOut(o)+untilDeadline(o),`, New: `recreate it"+untilDeadline(o),`}},
+		Runs:  []string{"strand "},
+	},
+	{
+		Name: "deletion: what an installation has written stays",
+		Edits: []faults.Edit{{
+			File: "internal/installation/rules_job_delete.go",
+			Old:  "Do:   []Effect{CleanUp{}, RemoveFinalizer{}},",
+			New:  "Do:   []Effect{RemoveFinalizer{}},",
+		}},
+		Runs: []string{"strand "},
 	},
 }

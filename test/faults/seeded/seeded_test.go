@@ -7,5 +7,5 @@ package seeded
 
 import "testing"
 
-// Every seeded bug is found by one of the plans that are named with it, and without any of them those plans pass.
+// Every seeded bug is found by one of its plans, and without any bug those plans pass.
 func TestEveryBugIsCaught(t *testing.T) { sweep.Catches(t) }

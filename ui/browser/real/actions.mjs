@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Every action on installations, done in the page and by the command that the page shows, and seen at the API server.
+// Every action on installations, performed on the page and with the command that the page shows, and checked at the API server.
 import assert from "node:assert/strict";
 import { isDone } from "./cluster.mjs";
 import { installation, mock, namespace, operation } from "./objects.mjs";
@@ -11,12 +11,12 @@ import { notReloaded } from "./world.mjs";
 const ns = "acts";
 const endless = { items: [mock("endless", { phase: "Progressing" })] };
 
-/** asks does something and waits until the operation was written to the installation, which the controllers take away again. */
+/** asks performs an action and waits until the operation was written to the installation, from which the controllers remove it. */
 function asks(world, name, value, act) {
   return world.cluster.during("Installation", ns, name, `asked to ${value}`, (found) => found?.metadata.annotations?.[operation] === value, act);
 }
 
-/** twice does an action in the page, and then by its command; again brings the installation back to where it makes sense. */
+/** twice performs an action on the page, and then with its command; again restores a state in which it makes sense. */
 async function twice(world, page, { name, label, value, settles, again }) {
   await asks(world, name, value, async () => { await choose(page, label); await agree(page); });
   await world.cluster.until("Installation", ns, name, `settled after ${label}`, settles);
@@ -33,7 +33,7 @@ async function shows(page, { status: { jobID } }) {
   await page.getByRole("heading", { name: `Job ${jobID.slice(0, 8)}`, exact: true }).waitFor();
 }
 
-/** told waits until the page tells the phase of the installation that it shows. */
+/** told waits until the page shows the phase of its installation. */
 async function told(page, name, word) {
   await page.getByRole("row", { name: new RegExp(`^(Fold|Unfold) ${name} ${name} ${word}`) }).waitFor();
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A job that a script asks for, and somebody who looks at the page meanwhile.
+// A job requested by a script, while a user watches the page.
 import assert from "node:assert/strict";
 import { succeeded } from "./cluster.mjs";
 import { installation, mock, namespace } from "./objects.mjs";
@@ -12,7 +12,7 @@ const release = (phase) => installation(ns, "release", {
   annotations: {}, items: [mock("database"), mock("schema", { phase }, { dependsOn: ["database"] }), mock("shop", {}, { dependsOn: ["schema"] })],
 });
 
-/** reconcile asks for a job as a script does, and returns its exit code and what it says of the job. */
+/** reconcile requests a job as a script does, and returns its exit code and its output about the job. */
 async function reconcile(world, code) {
   const { code: ended, stdout, stderr } = await world.espalier("reconcile", "release", "-n", ns, "--wait", "-o", "json");
   assert.equal(ended, code, `${stdout}${stderr}`);
@@ -21,7 +21,7 @@ async function reconcile(world, code) {
   return results[0];
 }
 
-/** blames waits until the page says the same of a failed job as the command. */
+/** blames waits until the page shows the same as the command about a failed job. */
 async function blames(page, { jobID, causes: [cause] }) {
   await page.getByRole("heading", { name: `Job ${jobID.slice(0, 8)}`, exact: true }).waitFor();
   await page.getByRole("row", { name: /schema DeployItem Failed/ }).waitFor();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The API server, asked directly: what a journey has done is seen there, and not only in the page.
+// Direct access to the API server: the result of a journey is checked there, and not only on the page.
 import https from "node:https";
 import { limit, patience } from "./wait.mjs";
 
@@ -33,7 +33,7 @@ export class Cluster {
     this.agent.destroy();
   }
 
-  /** kubeconfigAt leads to the cluster by another port of this machine. */
+  /** kubeconfigAt returns a kubeconfig that leads to the cluster through another port of this machine. */
   kubeconfigAt(port) {
     const config = structuredClone(this.config);
     config.clusters[0].cluster.server = `https://127.0.0.1:${port}`;
@@ -89,7 +89,7 @@ export class Cluster {
     return this.call("DELETE", pathOf(kind, namespace, name));
   }
 
-  /** until watches an object until something holds of it, and returns it; an object that is not there is undefined. */
+  /** until watches an object until a condition holds, and returns it; a missing object is undefined. */
   async until(kind, namespace, name, what, holds) {
     const { first, watch, look, late } = await this.#watch(kind, namespace, name, what, holds);
     try {
@@ -99,11 +99,11 @@ export class Cluster {
     }
   }
 
-  /** during watches an object while something is done to it, and until something has held of it, be it for a moment only. */
+  /** during watches an object while an action runs, and until a condition has held, even if only for a moment. */
   async during(kind, namespace, name, what, holds, act) {
     const { watch, look, late } = await this.#watch(kind, namespace, name, what, holds);
     const seen = read(watch, look);
-    seen.catch(() => {}); // Whatever went wrong, it is told below, unless the act itself fails.
+    seen.catch(() => {}); // An error is reported below, unless the action itself fails.
     try {
       await act();
       return await limit(patience, late, seen);
@@ -112,11 +112,11 @@ export class Cluster {
     }
   }
 
-  /** versions are all that an object has had while something was done, by what a function says of each; an object that is gone is undefined. */
+  /** versions returns all values of a function over an object's states during an action; a deleted object is undefined. */
   async versions(kind, namespace, name, of, act) {
     const all = [];
     const { watch } = await this.#watch(kind, namespace, name);
-    const reading = read(watch, (object) => { all.push(of(object)); }).catch(() => {}); // It ends when nobody listens any more.
+    const reading = read(watch, (object) => { all.push(of(object)); }).catch(() => {}); // It ends when the watch is closed.
     try {
       await act();
     } finally {
@@ -126,7 +126,7 @@ export class Cluster {
     return all;
   }
 
-  /** #watch opens a watch of one object; look notes what it has seen last, for late to tell. */
+  /** #watch opens a watch of one object; look records the last state, for late to report. */
   async #watch(kind, namespace, name, what, holds) {
     let last;
     const path = `${pathOf(kind, namespace)}?fieldSelector=${encodeURIComponent(`metadata.name=${name}`)}`;
@@ -140,7 +140,7 @@ export class Cluster {
   }
 }
 
-/** read reads a watch until something holds of the object, and returns that. */
+/** read reads a watch until a condition holds for the object, and returns that. */
 async function read(watch, holds) {
   let text = "";
   for await (const part of watch.setEncoding("utf8")) {
@@ -156,7 +156,7 @@ async function read(watch, holds) {
   throw new Error("the watch ended");
 }
 
-/** isDone is for installations and deploy items whose job has ended. */
+/** isDone reports whether the job of an installation or deploy item has finished. */
 export const isDone = (object) => object?.status?.jobID && object.status.jobID === object.status.jobIDFinished;
-/** succeeded is for those that have succeeded, by a job or in the continuous flow. */
+/** succeeded reports whether an installation or deploy item has succeeded, by a job or in the continuous flow. */
 export const succeeded = (object) => object?.status?.phase === "Succeeded" && object.status.observedGeneration === object.metadata.generation && (object.spec.flow === "Continuous" || isDone(object));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Installations from nothing to their end.
+// Installations from creation to deletion.
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -12,7 +12,7 @@ import { agree, inMenu, opened, question } from "./press.mjs";
 import { eventually } from "./wait.mjs";
 import { example, notReloaded } from "./world.mjs";
 
-/** withoutAge takes out for how long something has been so, which the page shows elsewhere. */
+/** withoutAge removes the duration of a state, which the page shows elsewhere. */
 const withoutAge = (text) => text.replace(/ \(for [^)]*\)/, "");
 
 export const deliveries = {
@@ -63,7 +63,7 @@ export const deliveries = {
       const tree = await treeOf(world, "many", "many");
       assert.equal(tree.length, 32);
       assert.ok(tree.every((each) => each.endsWith(" Succeeded")), tree.join("\n"));
-      await eventually(async () => assert.deepEqual(await rowsOf(page), tree)); // The server hears of each kind by a watch of its own.
+      await eventually(async () => assert.deepEqual(await rowsOf(page), tree)); // The server watches each kind separately.
     }, { height: 3000 });
   },
 
@@ -96,15 +96,15 @@ export const deliveries = {
   "J9: a deletion shows what it takes along, and takes it": async (world) => {
     await world.cluster.apply(place("going"), writer("going", "leaver"), writer("going", "stayer"));
     for (const name of ["leaver", "stayer"]) await world.cluster.until("Installation", "going", name, "succeeded", succeeded);
-    await remove(world, "leaver", "what it has deployed is uninstalled", /uninstalls what was deployed/);
+    await remove(world, "leaver", "uninstalls what was deployed", /uninstalls what was deployed \(deploy items: 1\)/);
     assert.equal(await world.cluster.get("ConfigMap", "going", "leaver"), undefined);
     await world.cluster.patch("Installation", "going", "stayer", { metadata: { annotations: { "landscaper.gardener.cloud/delete-without-uninstall": "true" } } });
-    await remove(world, "stayer", "what it has deployed stays", /What was deployed stays where it is/);
+    await remove(world, "stayer", "what was deployed stays", /What was deployed stays where it is/);
     assert.equal((await world.cluster.get("ConfigMap", "going", "stayer")).data.text, "hello");
   },
 };
 
-/** remove deletes an installation once the menu says what comes of it: the server may hear late of an annotation. */
+/** remove deletes an installation once the menu shows the consequences: the server may see an annotation late. */
 async function remove(world, name, explanation, says) {
   const below = (await world.cluster.list("DeployItem", "going")).filter((item) => item.metadata.name.startsWith(name));
   assert.equal(below.length, 1);
@@ -122,16 +122,16 @@ async function remove(world, name, explanation, says) {
   for (const kind of ["Execution", "DeployItem"]) assert.deepEqual((await world.cluster.list(kind, "going")).filter((each) => each.metadata.name.startsWith(name)), []);
 }
 
-/** withoutTry takes out when the next attempt is, which is another one at each look. */
+/** withoutTry removes the time of the next attempt, which changes. */
 const withoutTry = (text) => text.replace(/, next attempt at [^:]*:\d\d:\d\dZ/, "");
 
-/** itemOf is the deploy item of an installation that has one. */
+/** itemOf returns the deploy item of an installation that has one. */
 async function itemOf(world, ns, name) {
   const execution = await world.cluster.until("Execution", ns, name, "filled", (found) => found?.status?.deployItemCache?.activeDIs?.length);
   return world.cluster.get("DeployItem", ns, execution.status.deployItemCache.activeDIs[0].objectName);
 }
 
-/** rowsOf are the objects in the table of an installation, with their phases. */
+/** rowsOf returns the objects in the table of an installation, with their phases. */
 async function rowsOf(page) {
   const found = await page.locator(".rows-body .row").evaluateAll((rows) => rows.map((row) => {
     const text = (part) => row.querySelector(part)?.textContent.trim();
@@ -140,7 +140,7 @@ async function rowsOf(page) {
   return found.sort();
 }
 
-/** treeOf are the same objects as "espalier tree" shows them. */
+/** treeOf returns the same objects as "espalier tree" shows them. */
 async function treeOf(world, ns, name) {
   const { stdout } = await world.espalier("tree", name, "-n", ns, "-o", "json");
   const flat = (node) => [`${node.kind} ${node.namespace}/${node.name} ${node.phase}`, ...(node.below ?? []).flatMap(flat)];

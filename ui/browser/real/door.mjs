@@ -3,7 +3,7 @@
 
 import net from "node:net";
 
-/** freePort finds a port that nobody listens at, among those that the system gives to nobody by itself: so it stays free until it is used. */
+/** freePort finds an unused port outside the range that the system assigns automatically: so it stays free until it is used. */
 export async function freePort() {
   for (;;) {
     const port = 10_000 + Math.floor(Math.random() * 20_000);
@@ -15,7 +15,7 @@ export async function freePort() {
   }
 }
 
-/** Door is a port of this machine that leads to another one while it is open. Nobody listens there while it is closed. */
+/** Door is a port of this machine that forwards to another one while it is open. Nothing listens there while it is closed. */
 export class Door {
   #connections = new Set();
 
@@ -39,7 +39,7 @@ export class Door {
     return new Promise((resolve, reject) => this.server.once("error", reject).listen(this.port, "127.0.0.1", resolve));
   }
 
-  /** close cuts everybody off. */
+  /** close closes all connections. */
   async close() {
     if (!this.server.listening) return;
     const closed = new Promise((resolve) => this.server.close(resolve));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Text that tries to break the pages or to run in them, in every field of real objects that people can fill.
+// Text that tries to break the pages or to be executed, in every field of real objects that users can set.
 import assert from "node:assert/strict";
 import { accessible, noSidewaysScrolling, nothingRan } from "../checks.mjs";
 import { isDone } from "./cluster.mjs";
@@ -15,11 +15,11 @@ const backwards = "‮dlrow olleh‬ שלום مرحبا";
 const word = "w".repeat(1500);
 const link = "javascript:window.ran=1";
 const all = [image, script, backwards, link, word].join(" ");
-/** longName is as long as the API server lets names of installations be; others may have 253 letters. */
+/** longName is as long as the API server permits for names of installations; others may have 253 letters. */
 const longName = "n".repeat(58);
 const notes = { "a.example/note": all };
 
-/** objects have hostile text where the API server takes it. */
+/** objects contain hostile text wherever the API server accepts it. */
 function objects() {
   const broken = installation(ns, "broken", { template: `{{ fail ${JSON.stringify(all)} }}` });
   const odd = installation(ns, "odd", {
@@ -40,7 +40,7 @@ const event = () => ({
 
 const away = () => ({ apiVersion: "landscaper.gardener.cloud/v1alpha1", kind: "Target", metadata: { namespace: ns, name: "t".repeat(253), annotations: notes }, spec: { type: `a.example/${"t".repeat(200)}` } });
 
-/** hostileLine is a pipeline whose revisions and reasons are hostile. */
+/** hostileLine creates a pipeline whose revisions and reasons are hostile. */
 async function hostileLine(world) {
   const { cluster } = world;
   await cluster.apply(line("evil", "evil"), ...["dev", "prod"].map((env) => application(`evil-${env}`, "evil", image)));
@@ -76,13 +76,13 @@ async function unfold(page) {
   }
 }
 
-/** answered waits until the drawer has the answers to all that it has asked. */
+/** answered waits until the drawer has the answers to all its requests. */
 async function answered(page) {
   await page.locator('[role="tabpanel"] [aria-label="Loading"], [role="tabpanel"] :text("asking…")').first().waitFor({ state: "detached" });
   return true;
 }
 
-/** drawn waits until a page has drawn itself for a screen of another size. */
+/** drawn waits until a page is redrawn for another screen size. */
 async function drawn(page) {
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
 }
@@ -92,7 +92,7 @@ async function stands(page, what) {
   await noSidewaysScrolling(page, what);
 }
 
-/** harmless looks at a page with much room and with little. */
+/** harmless visits a page on a large and a small screen. */
 async function harmless(world, where) {
   await world.visit(where, async (page) => {
     if (where.includes("sel=")) await unfold(page);
@@ -103,7 +103,7 @@ async function harmless(world, where) {
   });
 }
 
-/** legible has axe look at a page, and at its colours in both themes. */
+/** legible runs axe on a page, and on its colours in both themes. */
 async function legible(world, where) {
   await world.visit(where, async (page) => {
     await accessible(page, where);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What pages find out when somebody asks: what values would render, what a job would change, what a deployer has said, what clusters answer.
+// What pages request on demand: what values would render, what a job would change, the log of a deployer, the answers of clusters.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
@@ -13,13 +13,13 @@ import { notReloaded } from "./world.mjs";
 
 const landscaper = "landscaper.gardener.cloud/v1alpha1";
 
-/** greeter writes a text that it imports, and has done so. */
+/** greeter creates an installation that writes an imported text, and waits until it has done so. */
 async function greeter(world, ns) {
   await world.cluster.apply(place(ns), dataObject(ns, "greeting", "good morning"), writer(ns, "greeter", { textFrom: "greeting" }));
   return world.cluster.until("Installation", ns, "greeter", "succeeded", succeeded);
 }
 
-/** everything are the versions of all that a look could have changed. */
+/** everything returns the versions of all objects that an inspection could have changed. */
 async function everything(world, ns) {
   const lists = await Promise.all(["Installation", "Execution", "DeployItem", "DataObject", "Target", "ConfigMap", "Secret"].map((kind) => world.cluster.list(kind, ns)));
   return lists.flat().map(({ metadata }) => `${metadata.name} ${metadata.uid} ${metadata.resourceVersion}`).sort();
@@ -31,7 +31,7 @@ async function tries(page, values) {
   await page.getByRole("button", { name: "Render", exact: true }).click();
 }
 
-const nothing = "The next job would change none of the objects that the blueprint makes.";
+const nothing = "The next job would change none of the objects of the blueprint.";
 const changes = (page) => page.getByRole("region", { name: "What would a job change?" });
 
 export const inspection = {
@@ -125,7 +125,7 @@ export const inspection = {
       assert.equal(await page.getByText("managedFields").count(), 0);
       await world.cluster.remove("ConfigMap", ns, "greeter");
       await page.getByRole("button", { name: "Read it again" }).click();
-      await page.getByRole("dialog").getByText("is not in the cluster any more").waitFor();
+      await page.getByRole("dialog").getByText("is no longer in the cluster").waitFor();
       await notReloaded(page);
     }, { allowed: (said) => /404/.test(said) });
   },
@@ -167,7 +167,7 @@ export const inspection = {
   },
 };
 
-/** again asks for another look until there is one: a look counts for some seconds before there can be another. */
+/** again requests another check until it happens: a check is valid for some seconds before there can be another. */
 async function again(page, until) {
   while (!(await until.isVisible())) {
     await page.getByRole("button", { name: /^Check(ing…| now)$/ }).click();

@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Objects as people write them.
+// Objects as users write them.
 const landscaper = "landscaper.gardener.cloud/v1alpha1";
 const clusterType = "landscaper.gardener.cloud/kubernetes-cluster";
-/** operation is the annotation that asks for a job, and its value. */
+/** operation is the annotation that requests a job. */
 export const operation = "landscaper.gardener.cloud/operation";
 export const asked = { [operation]: "reconcile" };
 
 export const namespace = (name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
 export const dataObject = (ns, name, data) => ({ apiVersion: landscaper, kind: "DataObject", metadata: { namespace: ns, name }, data });
 
-/** role lets an account do something in a namespace, or everywhere if there is none. */
+/** role grants a service account rights in a namespace, or everywhere if there is none. */
 export function role(ns, name, account, rules) {
   const api = "rbac.authorization.k8s.io";
   const prefix = ns ? "" : "Cluster";
@@ -25,7 +25,7 @@ export function role(ns, name, account, rules) {
 export const account = (ns, name) => ({ apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace: ns, name } });
 export const target = (ns, name, config) => ({ apiVersion: landscaper, kind: "Target", metadata: { namespace: ns, name }, spec: { type: clusterType, config } });
 
-/** place is a namespace into which installations of the same namespace can deploy ConfigMaps, by Target "here". */
+/** place returns a namespace into which installations of the same namespace can deploy ConfigMaps, through the Target "here". */
 export function place(ns) {
   return [
     namespace(ns), account(ns, "deployer"),
@@ -34,7 +34,7 @@ export function place(ns) {
   ];
 }
 
-/** installation has a blueprint with imports and one execution of the given deploy items. */
+/** installation returns an installation whose blueprint has imports and one execution of the given deploy items. */
 export function installation(ns, name, { spec = {}, annotations = asked, imports = [], exports = [], items = [], template, more = {} }) {
   const blueprint = {
     apiVersion: landscaper, kind: "Blueprint", imports, exports,
@@ -46,13 +46,13 @@ export function installation(ns, name, { spec = {}, annotations = asked, imports
   };
 }
 
-/** mock is a deploy item that ends as it is told; with phase Progressing it never ends. */
+/** mock returns a deploy item that ends as configured; with phase Progressing it never ends. */
 export const mock = (name, config = {}, rest = {}) => ({
   name, type: "landscaper.gardener.cloud/mock", ...rest,
   config: { apiVersion: "mock.deployer.landscaper.gardener.cloud/v1alpha1", kind: "ProviderConfiguration", ...config },
 });
 
-/** map is a deploy item that writes a ConfigMap of its name into the cluster of a Target that the blueprint imports. */
+/** map returns a deploy item that writes a ConfigMap with its name into the cluster of a Target that the blueprint imports. */
 export const map = (ns, name, text, into = "cluster", rest = {}) => ({
   name, type: "landscaper.gardener.cloud/kubernetes-manifest", target: { import: into }, ...rest,
   config: {
@@ -64,7 +64,10 @@ export const map = (ns, name, text, into = "cluster", rest = {}) => ({
 /** cluster is the import of a Target. */
 export const clusterImport = (name) => ({ name, type: "target", targetType: clusterType });
 
-/** writer writes a ConfigMap of its name, with a text that it may import, into the cluster of a Target. */
+/**
+ * writer returns an installation that writes a ConfigMap with its name, with a text that it may import, into the cluster of a
+ * Target.
+ */
 export function writer(ns, name, { text = "hello", textFrom, into = "here", spec = {}, annotations = asked } = {}) {
   const value = textFrom || spec.importDataMappings ? "{{ toJson .imports.text }}" : JSON.stringify(text);
   return installation(ns, name, {
@@ -74,7 +77,7 @@ export function writer(ns, name, { text = "hello", textFrom, into = "here", spec
   });
 }
 
-/** application is an installation in the continuous flow, whose revision pipelines read and write. */
+/** application returns an installation in the continuous flow, whose revision pipelines read and write. */
 export const application = (ns, name, revision) => writer(ns, name, {
   annotations: {}, spec: { flow: "Continuous", revisionField: "importDataMappings.text", importDataMappings: { text: revision }, imports: { targets: [{ name: "cluster", target: "here" }] } },
 });
@@ -85,7 +88,7 @@ export const grant = (ns, other) => ({
   spec: { from: [{ group: "pipelines.weave.works", kind: "Pipeline", namespace: ns }], to: [{ group: "landscaper.gardener.cloud", kind: "Installation" }] },
 });
 
-/** line is a pipeline from dev to prod, each in a namespace of its own; prod needs an approval. */
+/** line returns a pipeline from dev to prod, each in its own namespace; prod requires an approval. */
 export function line(ns, name) {
   const strategy = { installation: {} };
   return [

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The programs of the product, as a person would start them.
+// The programs of the product, as a user starts them.
 import { execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { limit } from "./wait.mjs";
 
-/** program is the binary to test: the one that "make build" makes, unless ESPALIER names another. */
+/** program is the binary to test: the one that "make build" builds, unless ESPALIER names another. */
 export const program = process.env.ESPALIER ?? fileURLToPath(new URL("../../../bin/espalier", import.meta.url));
 if (!existsSync(program)) throw new Error(`${program} is missing: run "make build", or name another one with ESPALIER`);
 
@@ -47,7 +47,7 @@ export class Program {
     return said;
   }
 
-  /** stop ends the process by a signal, and for sure after a minute. */
+  /** stop ends the process with a signal, and kills it after a minute. */
   async stop(signal = "SIGINT") {
     if (this.process.exitCode !== null || this.process.signalCode !== null) return this.ended;
     this.process.kill(signal);
@@ -58,7 +58,7 @@ export class Program {
   }
 }
 
-/** run runs a program to its end, and returns its exit code and output. */
+/** run runs a program, waits for its end, and returns its exit code and output. */
 export function run(file, args, env) {
   return new Promise((resolve) => execFile(file, args, { env, timeout: 600_000, maxBuffer: 64 << 20 }, (error, stdout, stderr) => resolve({ code: error ? error.code ?? 1 : 0, stdout, stderr })));
 }

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Revisions on their way from dev to prod, by mouse, by keyboard and by the commands that the pages show.
+// Revisions on their way from dev to prod, by mouse, by keyboard and with the commands that the pages show.
 import assert from "node:assert/strict";
 import { application, line } from "./objects.mjs";
 import { agree, choose, instead, inMenu, question, starting, tabTo } from "./press.mjs";
 import { notReloaded } from "./world.mjs";
 
 const atProd = "Actions on prod";
-export const decisions = { approve: (v) => `Approve ${v} for prod`, reject: (v) => `Reject ${v} for prod`, promote: (v) => `Promote ${v} to prod now`, retry: (v) => `Try ${v} again in prod` };
+export const decisions = { approve: (v) => `Approve ${v} for prod`, reject: (v) => `Reject ${v} for prod`, promote: (v) => `Promote ${v} to prod now`, retry: (v) => `Retry ${v} in prod` };
 
 /** Line is a pipeline with its applications. */
 export class Line {
@@ -26,7 +26,7 @@ export class Line {
     return this.cluster.until("Pipeline", this.name, this.name, what, holds);
   }
 
-  /** release brings a revision into dev, and waits until it waits at prod. */
+  /** release deploys a revision to dev, and waits until it waits at prod. */
   async release(revision) {
     await this.cluster.patch("Installation", `${this.name}-dev`, this.name, { spec: { importDataMappings: { text: revision } } });
     return this.waits(revision);
@@ -110,7 +110,7 @@ async function holdsAndReleases(page, shop) {
   assert.deepEqual(await shop.holds(), []);
 }
 
-/** byCommands does the same with the commands that the dialogs show, and nothing by the page itself. */
+/** byCommands does the same with the commands that the dialogs show, and not on the page itself. */
 async function byCommands(page, shop, world) {
   const run = async (label, menu) => {
     await choose(page, label, menu);
@@ -134,7 +134,7 @@ async function byCommands(page, shop, world) {
   }
 }
 
-/** key does an action of the menu at prod by keyboard alone, once it is not locked any more: a locked one only says why. */
+/** key performs an action of the menu at prod with the keyboard alone, once it is enabled: a disabled one only says why. */
 async function key(page, label, reason) {
   await page.evaluate(() => document.activeElement?.blur());
   await tabTo(page, /^Actions on prod$/);
@@ -158,7 +158,7 @@ async function toOverview(page) {
   do for (const each of "go") await page.keyboard.press(each); while (await page.evaluate(() => window.location.pathname) !== "/");
 }
 
-/** decide presses a button of the panel by keyboard alone, from the overview on. */
+/** decide presses a button of the panel with the keyboard alone, starting from the overview. */
 async function decide(page, revision, label, reason) {
   await toOverview(page);
   await page.getByRole("region", { name: "Needs you" }).getByRole("heading", { name: `Approve keys ${revision} for prod`, exact: true }).waitFor();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What becomes of an open page whose server goes away, and comes back.
+// What happens to an open page whose server stops and comes back.
 import assert from "node:assert/strict";
 import { Door, freePort } from "./door.mjs";
 import { installation, mock, namespace } from "./objects.mjs";
@@ -13,14 +13,17 @@ const offline = (text) => /ERR_|Failed to load|401/.test(text);
 const quick = (name) => installation(ns, name, { items: [mock("quick")] });
 const row = (page, name) => page.getByRole("row", { name: new RegExp(`${name} ${ns} Succeeded`) });
 
-/** isStale waits until the page says that it is not live, with what it showed before. */
+/** isStale waits until the page says that it is not live, with its last content. */
 async function isStale(page, name) {
   await page.getByText(/Not live since \d\d:\d\d\./).waitFor();
   await page.getByText(/You see the state of/).waitFor();
   await row(page, name).waitFor();
 }
 
-/** isLive waits until the page has what happened meanwhile. A list under the pointer keeps new rows back, so the pointer goes away. */
+/**
+ * isLive waits until the page has what happened meanwhile. A list under the pointer holds new rows back, so the pointer moves
+ * away.
+ */
 async function isLive(page, name) {
   await page.mouse.move(0, 0);
   await row(page, name).waitFor();
@@ -28,7 +31,7 @@ async function isLive(page, name) {
   await notReloaded(page);
 }
 
-/** tryNow presses the button again and again, as somebody would who has just heard that the server is back. */
+/** tryNow presses the button repeatedly, like a user who has just heard that the server is back. */
 async function tryNow(page, until) {
   const button = page.getByRole("button", { name: "Try now" });
   while (!(await until.isVisible())) {

@@ -1,30 +1,30 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A promotion for somebody who hears the pages: everything is found by its role and its name, and by nothing else.
+// A promotion by a user of a screen reader: everything is found only by its role and its name.
 import assert from "node:assert/strict";
 import { decisions, Line } from "./promotions.mjs";
 import { notReloaded } from "./world.mjs";
 
-/** Reader finds things as a screen reader names them. */
+/** Reader finds elements as a screen reader names them. */
 class Reader {
   constructor(page) {
     this.page = page;
   }
 
-  /** finds waits for the one thing of a role and a name, within another one if it is given. */
+  /** finds waits for the one element with a role and a name, within another one if given. */
   async finds(role, name, within = this.page) {
     const found = within.getByRole(role, { name, exact: true });
     await found.waitFor();
     return found;
   }
 
-  /** hears waits until the page has said something by itself. */
+  /** hears waits until the page has announced something. */
   async hears(text) {
     await this.page.getByRole("status").filter({ hasText: text }).first().waitFor();
   }
 
-  /** answers answers the question before an action, and waits until it is gone. */
+  /** answers answers the confirmation of an action, and waits until it is closed. */
   async answers(title, label, reason) {
     const dialog = await this.finds("dialog", title);
     await this.finds("heading", title, dialog);
@@ -34,7 +34,7 @@ class Reader {
   }
 }
 
-/** approves goes from what needs somebody to the approval, reads what it changes, and agrees. */
+/** approves goes from what needs attention to the approval, reads what it changes, and agrees. */
 async function approves(reader, line) {
   const title = "Approve speech 3.0.0 for prod";
   const needs = await reader.finds("region", "Needs you");
@@ -55,7 +55,7 @@ async function approves(reader, line) {
   await reader.finds("rowheader", /^3\.0\.0/, await reader.finds("region", "Revisions"));
 }
 
-/** rejects does that, gives a reason, and has the revision tried again by way of the menu. */
+/** rejects does that, gives a reason, and retries the revision from the menu. */
 async function rejects(reader, line) {
   await line.release("3.1.0");
   const panel = await reader.finds("region", "Approval of 3.1.0 for prod");
@@ -66,7 +66,7 @@ async function rejects(reader, line) {
   const prod = await reader.finds("article", "prod");
   await (await reader.finds("button", "Actions on prod", prod)).click();
   await prod.getByRole("button", { name: decisions.retry("3.1.0"), disabled: false }).click();
-  await reader.answers("Try 3.1.0 again in prod?", decisions.retry("3.1.0"));
+  await reader.answers("Retry 3.1.0 in prod?", decisions.retry("3.1.0"));
   await line.waits("3.1.0");
   const anew = await reader.finds("region", "Approval of 3.1.0 for prod");
   await (await reader.finds("button", decisions.approve("3.1.0"), anew)).click();

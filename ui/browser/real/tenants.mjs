@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The web UI of a cluster, for people who may see a part of it only.
+// The web UI of a cluster, for users who may see only part of it.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
@@ -15,7 +15,7 @@ import { run } from "./program.mjs";
 
 const mine = "tenant-a";
 const other = "tenant-b";
-/** canary stands in everything of the other tenant that has a text. */
+/** canary is in every text field of the other tenant. */
 const canary = "canary-7f3a91";
 const groups = ["landscaper.gardener.cloud", "pipelines.weave.works", "events.k8s.io"];
 const notAllowed = (text) => /40[1349]/.test(text);
@@ -50,7 +50,7 @@ export class Service {
     this.address = `http://localhost:${port}`;
   }
 
-  /** login logs somebody in with a token, in the page, and returns the context of the browser. */
+  /** login logs a user in with a token, on the page, and returns the context of the browser. */
   async login(token) {
     const context = Object.assign(await this.world.context(), { address: this.address });
     await this.world.visit("/login", (page) => logIn(page, token), { as: context, allowed: notAllowed });
@@ -81,7 +81,7 @@ async function prepare(world) {
   await cluster.until("Installation", other, canary, "succeeded", succeeded);
 }
 
-/** hear collects everything that the server says to a page, streams included. */
+/** hear collects everything that the server sends to a page, including streams. */
 async function hear(page, heard) {
   const debug = await page.context().newCDPSession(page);
   await debug.send("Network.enable");
@@ -109,7 +109,7 @@ async function looksAround(world, as) {
   assert.ok(!text.includes(other) && !text.includes(canary), `something of another namespace was sent: ${text.slice(Math.max(0, text.search(`${other}|${canary}`) - 200), text.search(`${other}|${canary}`) + 200)}`);
 }
 
-/** asksForOthers asks for objects of the other tenant by every call; their names are known, and nothing else gets known. */
+/** asksForOthers requests objects of the other tenant with every call; their names are known, and nothing else is revealed. */
 async function asksForOthers(world, as) {
   const ask = (kind, name) => `kind=${kind}&namespace=${other}&name=${name}`;
   const calls = [
@@ -130,9 +130,9 @@ async function asksForOthers(world, as) {
 }
 
 const held = ["Hold", "Release"];
-const decided = ["Promote 1.0.0 to prod now", "Try 1.0.0 again in prod"];
+const decided = ["Promote 1.0.0 to prod now", "Retry 1.0.0 in prod"];
 
-/** denied is every action of every page that has some: those of the page itself, and those of its menus. */
+/** denied is every action of every page with actions: those of the page itself, and those in its menus. */
 const denied = [
   { page: `/installations/${mine}/app`, buttons: ["Reconcile", "Abort"], menus: { "More actions": ["Force", "Delete"] } },
   { page: `/installations/${mine}/job`, buttons: ["Reconcile", "Interrupt"], menus: { "More actions": ["Delete"] } },
@@ -142,16 +142,16 @@ const denied = [
   },
 ];
 
-/** missing is what a button says that the reader has no right to press. */
+/** missing returns the text of a button that the user has no right to press. */
 function missing(page, label) {
   const [verb, resource] = page.startsWith("/pipelines")
     ? [/^(Hold|Release) /.test(label) ? "patch" : "approve", "pipelines.pipelines.weave.works"]
     : [label === "Delete" ? "delete" : "patch", "installations.landscaper.gardener.cloud"];
   const check = `kubectl auth can-i ${verb} ${resource} -n ${mine}`;
-  return { check, text: `You may not ${verb} ${resource} in namespace ${mine}. To check: ${check}. Whoever manages the roles of this cluster can grant it.` };
+  return { check, text: `You may not ${verb} ${resource} in namespace ${mine}. To check: ${check}. Ask an administrator of this cluster to grant it.` };
 }
 
-/** explains presses a button, which has to say why nothing happens, also to those who only hear it. */
+/** explains presses a button, which must say why nothing happens, also to screen readers. */
 async function explains(page, button, text) {
   const heard = await button.evaluate((element) => {
     const id = element.getAttribute("aria-describedby");
@@ -162,11 +162,11 @@ async function explains(page, button, text) {
   const toast = page.locator(".toast");
   await toast.getByText(text, { exact: true }).waitFor();
   assert.equal(await page.locator("dialog[open]").count(), 0, `${await button.innerText()} can be pressed`);
-  await toast.getByRole("button", { name: "Close" }).click({ timeout: 5000 }).catch(() => {}); // It goes by itself as well.
+  await toast.getByRole("button", { name: "Close" }).click({ timeout: 5000 }).catch(() => {}); // It also disappears by itself.
   await toast.waitFor({ state: "detached" });
 }
 
-/** locked fails if a page has other actions than these, or one that does not explain itself. */
+/** locked fails if a page has other actions than these, or one without an explanation. */
 async function locked(page, where, { buttons, menus }) {
   for (const label of buttons) await page.getByRole("button", { name: label, exact: true }).waitFor();
   assert.deepEqual(await page.locator("main .joined button.btn").allInnerTexts(), buttons);
@@ -182,7 +182,7 @@ async function locked(page, where, { buttons, menus }) {
   }
 }
 
-/** refused sends what the buttons would send. What makes no sense now is answered with that, and does nothing either. */
+/** refused sends the requests of the buttons. A request that makes no sense now is answered with that, and has no effect either. */
 async function refused(page, where) {
   const kind = where.startsWith("/pipelines") ? "Pipeline" : "Installation";
   const actions = kind === "Pipeline" ? ["approve", "reject", "promote", "hold", "retry", "release"] : ["reconcile", "force", "delete", "interrupt", "abort"];

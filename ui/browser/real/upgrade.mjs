@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Another build that takes over the data of the one before, while a job runs and somebody looks at it.
+// Another build takes over the data of its predecessor, while a job runs and a user watches it.
 import assert from "node:assert/strict";
 import path from "node:path";
 import { Cluster, isDone } from "./cluster.mjs";
@@ -12,17 +12,20 @@ import { notReloaded } from "./world.mjs";
 
 const ns = "upgrade";
 const names = ["before", "gate", "after"];
-/** next is the build that takes over, which calls itself another version: "make ui-journeys" makes it, unless ESPALIER_NEXT names another. */
+/**
+ * next is the build that takes over, which reports another version: "make ui-journeys" builds it, unless ESPALIER_NEXT names
+ * another.
+ */
 const next = process.env.ESPALIER_NEXT ?? `${program}-next`;
 
-/** versionOf is what a build calls itself. */
+/** versionOf returns the version that a build reports. */
 async function versionOf(file, env) {
   const { code, stdout, stderr } = await run(file, ["version", "-o", "json"], env);
   assert.equal(code, 0, `${file} does not say its version: ${stderr}`);
   return stdout;
 }
 
-/** Plane is a control plane of its own, with a server of the web UI that is not upgraded with it. */
+/** Plane is a separate control plane, with a server of the web UI that is not upgraded with it. */
 class Plane {
   constructor(world) {
     const data = path.join(world.folder, "upgraded");
@@ -59,7 +62,7 @@ const application = () => installation(ns, "app", {
   items: names.map((name, i) => map(ns, name, name, name === "gate" ? "away" : "cluster", i > 0 ? { dependsOn: [names[i - 1]] } : {})),
 });
 
-/** itemsOf are the deploy items by their names in the blueprint. */
+/** itemsOf returns the deploy items by their names in the blueprint. */
 async function itemsOf(cluster) {
   const { spec } = await cluster.until("Execution", ns, "app", "filled", (found) => found?.status?.deployItemCache?.activeDIs?.length === names.length);
   assert.deepEqual(spec.deployItems.map((each) => each.name), names);
@@ -81,7 +84,7 @@ async function begins(plane, door) {
   return { jobID: job.status.jobID, items: await itemsOf(cluster), map: await cluster.get("ConfigMap", ns, "before") };
 }
 
-/** ends opens the door, follows the job to its end, and fails if anything is done that was done before, or is done twice. */
+/** ends opens the door, waits until the job finishes, and fails if anything that was done before is done again, or is done twice. */
 async function ends(plane, page, door, before) {
   const { cluster } = plane;
   const writes = (name, act) => () => cluster.versions("ConfigMap", ns, name, (found) => found?.data.text, act).then((texts) => assert.deepEqual(texts, [name]));

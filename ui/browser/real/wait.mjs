@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-/** limit gives a promise some seconds, and then fails with the words of what. */
+/** limit gives a promise some seconds, and then fails with a message. */
 export async function limit(seconds, what, promise) {
   let timer;
   const late = new Promise((_, reject) => {
@@ -14,10 +14,10 @@ export async function limit(seconds, what, promise) {
   }
 }
 
-/** patience is how many seconds something may take on a slow machine; PATIENCE says otherwise. */
+/** patience is how many seconds something may take on a slow machine; PATIENCE overrides it. */
 export const patience = Number(process.env.PATIENCE ?? 180);
 
-/** eventually looks again and again until a look finds nothing wrong; when patience has come to an end, its last complaint counts. */
+/** eventually retries a check until it succeeds; when patience runs out, it fails with the last error. */
 export async function eventually(look) {
   for (const end = Date.now() + patience * 1000; ;) {
     try {

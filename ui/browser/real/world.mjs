@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A control plane of its own with everything in it, and browsers that look at it.
+// A separate control plane with everything in it, and browsers to view it.
 import assert from "node:assert/strict";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -61,26 +61,26 @@ export class World {
     return this.start(program, args);
   }
 
-  /** start starts a build of espalier, perhaps in an environment of its own; it is stopped with the world. */
+  /** start starts a build of espalier, optionally in its own environment; it is stopped with the world. */
   start(file, args, env = this.env) {
     const started = new Program(file, args, env);
     this.#programs.push(started);
     return started;
   }
 
-  /** espalier runs a command to its end. */
+  /** espalier runs a command and waits for its end. */
   espalier(...args) {
     return run(program, args, this.env);
   }
 
-  /** accepted runs a command as a page shows it, which has to succeed. */
+  /** accepted runs a command as a page shows it, which must succeed. */
   async accepted(command) {
     const { code, stdout, stderr } = await run("/bin/sh", ["-c", command], this.env);
     assert.equal(code, 0, `${command} was not accepted:\n${stdout}${stderr}`);
     return stdout;
   }
 
-  /** enter opens an address that is good once, and returns the browser's context with its cookie. */
+  /** enter opens a single-use address, and returns the browser's context with its cookie. */
   async enter(address, options = {}) {
     const context = await this.context(options);
     const page = await context.newPage();
@@ -90,14 +90,16 @@ export class World {
     return Object.assign(context, { address: new URL(address).origin });
   }
 
-  context(options = {}) {
-    return this.browser.newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: "reduce", permissions: ["clipboard-read", "clipboard-write"], ...options });
+  /** context returns a context of the browser whose pages are given as much time as a busy machine needs. */
+  async context(options = {}) {
+    const context = await this.browser.newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: "reduce", permissions: ["clipboard-read", "clipboard-write"], ...options });
+    context.setDefaultTimeout(patience * 1000);
+    return context;
   }
 
-  /** visit opens a page and gives it to a test; it fails if anything was wrong with the page meanwhile. */
+  /** visit opens a page and passes it to a test; it fails if the page had errors meanwhile. */
   async visit(where, test, { as = this.admin, width = 1440, height = 900, colorScheme = "light", allowed = () => false } = {}) {
     const page = await as.newPage();
-    page.setDefaultTimeout(patience * 1000);
     await page.setViewportSize({ width, height });
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     const wrong = await listen(page, allowed);
@@ -115,7 +117,7 @@ export class World {
     }
   }
 
-  /** kubeconfig writes one for the token of an account, and returns the environment that uses it. */
+  /** kubeconfig writes a kubeconfig for the token of a service account, and returns the environment that uses it. */
   async kubeconfig(name, token) {
     const file = path.join(this.folder, `${name}.kubeconfig`);
     const config = { ...this.cluster.config, users: [{ name: this.cluster.config.users[0].name, user: { token } }] };
@@ -123,14 +125,14 @@ export class World {
     return file;
   }
 
-  /** token is one of a service account, for an hour. */
+  /** token returns a token of a service account, for an hour. */
   async token(namespace, name) {
     const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
     return (await this.cluster.call("POST", path, { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 3600 } })).status.token;
   }
 }
 
-/** notReloaded fails if the page was loaded again since it was visited. */
+/** notReloaded fails if the page was reloaded since it was visited. */
 export async function notReloaded(page) {
   assert.equal(await page.evaluate(() => window.loadedOnce), true, "the page was loaded again");
 }

@@ -26,7 +26,7 @@ export interface Ref {
   name: string;
 }
 
-/** Status is how something is doing. Word is the one of the API, such as Progressing or WaitingForApproval. */
+/** Status is the state of something. Word is that of the API, such as Progressing or WaitingForApproval. */
 export interface Status {
   tone: Tone;
   word: string;
@@ -44,8 +44,8 @@ export interface Progress {
 }
 
 /**
- * Action is something that a person can do to the object of a page. Command does the same in a terminal. What the reader may not do has a
- * reason in Denied, and what makes no sense now has one in Unavailable.
+ * Action is an action on the object of a page. Command does the same in a terminal. Denied says why the reader may not do it, Unavailable
+ * why it makes no sense now.
  */
 export interface Action {
   /** ID is reconcile, interrupt, abort, force, delete, approve, reject, promote, retry, hold or release. */
@@ -53,14 +53,14 @@ export interface Action {
   label: string;
   command: string;
   explanation?: string;
-  /** Confirm is the question before it is done, with the name of the result. */
+  /** Confirm is the question that the reader must answer first. It names what results. */
   confirm?: string;
   danger?: boolean;
   denied?: string;
   unavailable?: string;
 }
 
-/** Overview is the first page. Needs come first, the widest effect first. */
+/** Overview is the first page. Needs are failures, then decisions, then what is missing; among these, the widest effect comes first. */
 export interface Overview {
   now: Time;
   verdict: string;
@@ -72,7 +72,7 @@ export interface Overview {
   hidden: string[];
 }
 
-/** Need is something that does not go on without a person: a failure, an approval, or something that nobody provides. */
+/** Need is something that waits for a person: a failure, an approval, or something that is missing. */
 export interface Need {
   id: string;
   tone: Tone;
@@ -84,7 +84,7 @@ export interface Need {
   holdsUp: number;
   since?: Time;
   command: string;
-  /** Button says where the need leads to: "See why" or "Review changes". */
+  /** Button is the label of its button: "See why" or "Review changes". */
   button: string;
 }
 
@@ -101,8 +101,8 @@ export interface InstallationRow {
 }
 
 /**
- * PipelineRow is a pipeline on the overview, with its environments in order. These have neither actions nor an approval, which belong to
- * the page of the pipeline.
+ * PipelineRow is a pipeline on the overview, with its environments in order. They have no actions and no approval here: these are on the
+ * page of the pipeline.
  */
 export interface PipelineRow {
   ref: Ref;
@@ -112,7 +112,7 @@ export interface PipelineRow {
   environments: Environment[];
 }
 
-/** OverviewChange is what has become of rows since another overview: whole rows that are new or different, and names of those that are gone. */
+/** OverviewChange is the difference to an earlier overview: new and changed rows as a whole, and the names of removed ones. */
 export interface OverviewChange {
   now: Time;
   verdict: string;
@@ -154,7 +154,7 @@ export interface Installation {
   status: Status;
   progress: Progress;
   flow: string;
-  /** Component, Version and Blueprint are empty where it has none. */
+  /** Component, Version and Blueprint are empty if there is none. */
   component?: string;
   version?: string;
   blueprint?: string;
@@ -162,7 +162,7 @@ export interface Installation {
   graph: Graph;
   rows: Row[];
   job?: Job;
-  /** Past are the jobs that have ended, the latest first. */
+  /** Past lists the finished jobs, newest first. */
   past: PastJob[];
   actions: Action[];
   events: Event[];
@@ -175,14 +175,14 @@ export interface Row {
   ref: Ref;
   depth: number;
   parent?: string;
-  /** Title is the name that the object above gives to this one. */
+  /** Title is the name of the object in its parent. */
   title: string;
   status: Status;
   waitsFor?: string;
-  /** Type is that of a deploy item, Target the name of its target. */
+  /** Type is the type of a deploy item, Target the name of its target. */
   type?: string;
   target?: string;
-  /** Outside says that the blueprint of an installation is outside of the cluster: types and defaults of values have to be asked for. */
+  /** Outside is true if the blueprint of an installation is outside of the cluster: types and defaults of values must be requested. */
   outside?: boolean;
   spans: Span[];
   waitedFor: string[];
@@ -191,7 +191,7 @@ export interface Row {
   objects: Deployed[];
 }
 
-/** Span is a part of a job: waits, init or works. One without an end goes on. */
+/** Span is a part of a job: waits, init or works. A span without an end is not finished. */
 export interface Span {
   what: string;
   tone: Tone;
@@ -206,7 +206,7 @@ export interface Job {
   end?: Time;
 }
 
-/** PastJob is a job that has ended. */
+/** PastJob is a finished job. */
 export interface PastJob {
   id: string;
   status: Status;
@@ -214,25 +214,25 @@ export interface PastJob {
   end?: Time;
 }
 
-/** Value is an import or an export. What it is stands in an object that the page asks for when somebody wants to see it, with his rights. */
+/** Value is an import or an export. Its content is in an object that the page requests on demand, with the rights of the reader. */
 export interface Value {
   name: string;
-  /** Kind is data, target or targetList; Type is the one of the schema if it is known. */
+  /** Kind is data, target or targetList; Type is that of the schema, if known. */
   kind: string;
   type?: string;
   /** State is there, default, missing or not-written. */
   state: string;
-  /** Source is the object that holds it, Giver the row or installation that writes it. */
+  /** Source is the object with the value, Giver the row or installation that writes it. */
   source?: Ref;
   giver?: Ref;
   key?: string;
-  /** Default is the value of the blueprint, as JSON that may be cut, of an import that nobody has given another one. */
+  /** Default is the default of the blueprint, as JSON that may be truncated, of an import that gets no other value. */
   default?: string;
-  /** Reference is the name by which others import an export, Takers are some installations that do, and OtherTakers is how many more. */
+  /** Reference is the name by which others import an export, Takers are some installations that do, and OtherTakers counts the rest. */
   reference?: string;
   takers?: Ref[];
   otherTakers?: number;
-  /** Secret says that it is shown only when it is asked for. */
+  /** Secret is true if the value is shown only on request. */
   secret?: boolean;
 }
 
@@ -244,7 +244,7 @@ export interface Deployed {
   name: string;
 }
 
-/** Live is what a deploy item has in its target cluster now. Message says why it could not be looked at as a whole. */
+/** Live is what a deploy item has in its target cluster now. Message says why not everything could be read. */
 export interface Live {
   objects: LiveObject[];
   message?: string;
@@ -260,39 +260,39 @@ export interface LiveObject {
   below: LiveObject[];
 }
 
-/** LiveYAML is an object in a target cluster as it is now, and as its deploy item wants it to be, if that is known. Secrets are masked. */
+/** LiveYAML is an object in a target cluster as it is now, and as its deploy item defines it, if that is known. Secrets are masked. */
 export interface LiveYAML {
   live: string;
   rendered?: string;
-  /** Cut says that one of them is too long to be shown as a whole. */
+  /** Cut is true if one of them is truncated. */
   cut?: boolean;
 }
 
 /**
- * Declared is what the blueprint of an installation says of its imports and exports, if that is outside of the cluster. Message says why
- * it is not known.
+ * Declared is what a blueprint outside of the cluster declares about the imports and exports of an installation. Message says why that is
+ * unknown.
  */
 export interface Declared {
   imports: NamedType[];
   exports: NamedType[];
-  /** Defaults are imports that the installation does not provide, and that have a value nevertheless. */
+  /** Defaults are imports that the installation does not provide and that have a default value. */
   defaults: Value[];
   message?: string;
 }
 
-/** NamedType is the type of an import or export in words; it is empty if the blueprint says no more than that it is data or a target. */
+/** NamedType is the type of an import or export in words; it is empty if the blueprint only says that it is data or a target. */
 export interface NamedType {
   name: string;
   type?: string;
 }
 
-/** Logs are what deployers have said of a deploy item, the oldest line first. Message says where to look if there are none to show. */
+/** Logs are the log lines of deployers about a deploy item, oldest first. Message says where to look if there are none. */
 export interface Logs {
   lines: LogLine[];
   message?: string;
 }
 
-/** LogLine is something that a deployer has said. */
+/** LogLine is a line in the log of a deployer. */
 export interface LogLine {
   time?: Time;
   /** Level is info, error or debug. */
@@ -301,8 +301,8 @@ export interface LogLine {
 }
 
 /**
- * Diff is what the next job of an installation would change of the objects that blueprints make, of its own and of those below. Message
- * says why it is not known, or that nothing would change. Notes say what cannot be known beforehand, and what is left out.
+ * Diff is what the next job would change in the objects that the blueprints of an installation and of those below it create. Message says
+ * why that is unknown, or that nothing would change. Notes say what cannot be known before the job, and what is left out.
  */
 export interface Diff {
   message?: string;
@@ -314,20 +314,20 @@ export interface Diff {
 export interface ObjectDiff {
   ref: Ref;
   title: string;
-  /** Within is the path to the nested installation, and to the deploy item with a chart, that makes the object, such as shop/database. */
+  /** Within is the path to the nested installation, and to the deploy item with a chart, that creates the object, such as shop/database. */
   within?: string;
   /** Change is create, update or delete. */
   change: string;
   lines: DiffLine[];
 }
 
-/** DiffLine is a line of YAML. Op is + for a new one, - for one that goes, and a space for one that stays. */
+/** DiffLine is a line of YAML. Op is + for an added line, - for a removed one, and a space for an unchanged one. */
 export interface DiffLine {
   op: string;
   text: string;
 }
 
-/** Graph is a drawing. Sizes are in pixels at scale 1; Go has laid it out. */
+/** Graph is a drawing. Sizes are in pixels at scale 1; the server computes the layout. */
 export interface Graph {
   width: number;
   height: number;
@@ -335,7 +335,7 @@ export interface Graph {
   edges: Edge[];
 }
 
-/** Node is a box of a graph. ID is that of the row it stands for; a ghost is a source that does not exist. */
+/** Node is a box of a graph. ID is that of its row; a ghost is a source that does not exist. */
 export interface Node {
   id: string;
   x: number;
@@ -346,28 +346,28 @@ export interface Node {
   detail?: string;
   status: Status;
   ghost?: boolean;
-  /** Group says that it holds the nodes inside of it. */
+  /** Group is true if it contains other nodes. */
   group?: boolean;
   /** Kind is import, target, installation, template or export in the graph of a blueprint, where a target is an import, and empty elsewhere. */
   kind?: string;
 }
 
-/** Edge is a value that goes from one node to another, or a dependency. Points are those of a path of cubic curves. */
+/** Edge is a value that flows from one node to another, or a dependency. */
 export interface Edge {
   from: string;
   to: string;
   label?: string;
-  /** State is there, missing or cut, and empty while the value is still to come. */
+  /** State is there, missing or cut, and empty while the value does not exist yet. */
   state: string;
-  /** Path is the d attribute of an SVG path, and LabelX and LabelY are the middle of the foot of its label. */
+  /** Path is the d attribute of an SVG path of cubic curves. LabelX and LabelY are the bottom centre of its label. */
   path: string;
   labelX: number;
   labelY: number;
-  /** Target says that it is a target and no value. */
+  /** Target is true if it is a target, not a value. */
   target?: boolean;
 }
 
-/** Event is what somebody has said about an object, folded. */
+/** Event is an Event about an object. Repeated ones are merged. */
 export interface Event {
   time: Time;
   tone: Tone;
@@ -390,7 +390,7 @@ export interface Pipeline {
   lanes: Lane[];
   actions: Action[];
   events: Event[];
-  /** LeadTime is the median from the first environment to the last, in seconds; 0 if no revision has made it yet. */
+  /** LeadTime is the median time from the first environment to the last, in seconds; 0 if no revision has reached the last one. */
   leadTime: number;
   hidden: string[];
 }
@@ -420,7 +420,7 @@ export interface TargetCell {
   status: Status;
 }
 
-/** Gate is a condition that a promotion has to meet: approval, soak, window, hold, strategy or health. */
+/** Gate is a condition that a promotion must meet: approval, soak, window, hold, strategy or health. */
 export interface Gate {
   kind: string;
   label: string;
@@ -431,7 +431,7 @@ export interface Gate {
   detail?: string;
 }
 
-/** Consent is an approval that a person is asked for, with what it changes. */
+/** Consent is an approval that a promotion waits for, with its effect. */
 export interface Consent {
   revision: string;
   from?: string;
@@ -440,7 +440,7 @@ export interface Consent {
   changes: FieldShift[];
 }
 
-/** Fact is a label and what it says. */
+/** Fact is a label with its text. */
 export interface Fact {
   label: string;
   text: string;
@@ -458,7 +458,7 @@ export interface FieldShift {
 export interface Lane {
   revision: string;
   marks: Mark[];
-  /** Ended says how: arrived, moving, superseded, failed or rejected. */
+  /** Ended is the outcome: arrived, moving, superseded, failed or rejected. */
   ended: string;
 }
 
@@ -469,21 +469,21 @@ export interface Mark {
   tone: Tone;
   by?: string;
   reason?: string;
-  /** Request is the pull request by which it got there, or should have. */
+  /** Request is the pull request that promoted it, or should have. */
   request?: Request;
 }
 
 /** Request is a pull request as the status of the pipeline records it. */
 export interface Request {
-  /** URL is empty if a browser could not open it, or would run it. */
+  /** URL is empty if a browser cannot open it, or would run it. */
   url?: string;
   number?: number;
-  /** State is open, merged or closed, and empty while it is not known. */
+  /** State is open, merged or closed, and empty while it is unknown. */
   state?: string;
-  /** By is who has merged or closed it, and Time when. */
+  /** By is the user who merged or closed it, and Time when. */
   by?: string;
   time?: Time;
-  /** Checks are there while it is open, if it has any and they are known. */
+  /** Checks are set while it is open, if it has any and they are known. */
   checks?: RequestChecks;
 }
 
@@ -491,13 +491,13 @@ export interface Request {
 export interface RequestChecks {
   /** State is running, passed or failed. */
   state: string;
-  /** URL is empty if the Git server has no page about them, or if a browser could not open it. */
+  /** URL is empty if the Git server has no page about them, or if a browser cannot open it. */
   url?: string;
   total: number;
   passed: number;
   failed: number;
   running: number;
-  /** FailedNames are some that have failed. */
+  /** FailedNames are the names of some failed ones. */
   failedNames: string[];
 }
 
@@ -509,7 +509,7 @@ export interface Targets {
   hidden: string[];
 }
 
-/** TargetRow is a Target or a GitopsCluster. Check is what the server has found out about it with the reader's rights, if it was asked to. */
+/** TargetRow is a Target or a GitopsCluster. Check is the result of the last check with the rights of the reader, if there was one. */
 export interface TargetRow {
   ref: Ref;
   type: string;
@@ -518,7 +518,7 @@ export interface TargetRow {
   check?: TargetCheck;
 }
 
-/** TargetCheck is what a look at a cluster has shown. Expires is when the first of its certificates and tokens does, Expiring which. */
+/** TargetCheck is the result of a check of a cluster. Expires is when the first of its certificates and tokens expires, Expiring which one. */
 export interface TargetCheck {
   at: Time;
   reachable: boolean;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Who looks, and every call of the pages that needs a right, so that somebody can decide whom to give which.
+// The user, and every call of the pages that requires a right, as a basis for granting rights.
 import { useEffect, useState } from "preact/hooks";
 import { changes, checkOf, known, rightsOf } from "../access-model";
 import { api } from "../api";
@@ -16,7 +16,7 @@ export function AccessView() {
   const who = useStore(me);
   const chosen = useStore(theme);
   const keysOn = useStore(singleKeys);
-  // A server that does not list its calls has those that are known here.
+  // A server that does not list its calls has the known ones.
   const [calls, setCalls] = useState<Call[]>([]);
   useEffect(() => {
     api.access().then(setCalls, () => setCalls(known));
@@ -27,8 +27,8 @@ export function AccessView() {
   }, []);
   return (
     <>
-      <Verdict text={who ? `You are ${who.user || "not named"}` : "Nobody is logged in"}>
-        {who && <p>{who.mode === "local" ? "The pages act with the rights of whoever started them." : "The pages act with your rights, and with no others."}</p>}
+      <Verdict text={who ? `You are ${who.user || "not named"}` : "Not logged in"}>
+        {who && <p>{who.mode === "local" ? "The pages act with the rights of the user who started them." : "The pages act with your rights, and with no others."}</p>}
       </Verdict>
       {who && (
         <Panel title="Session">

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What a blueprint takes, gives and makes: its graph without states, its schemas, and what it renders with values that somebody tries.
+// The imports, exports and parts of a blueprint: its graph without states, its schemas, and what it renders with values for a trial.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { api, Refusal } from "../api";
 import type { Blueprint, Edge, Node, Overview, OverviewChange, Parameter, Rendered } from "../documents";
@@ -96,7 +96,10 @@ function Page({ blueprint, namespace, name }: { blueprint: Blueprint; namespace:
   );
 }
 
-/** EdgeList says what comes to a part, and from where, or what goes on from it. A value without a name is the import or export itself. */
+/**
+ * EdgeList lists the values that a part gets, and from where, or those that it passes on. A value without a name is the import or
+ * export itself.
+ */
 function EdgeList({ title, of, nodes, end }: { title: string; of: Edge[]; nodes: Node[]; end: "from" | "to" }) {
   if (of.length === 0) return null;
   const titleOf = (id: string) => nodes.find((node) => node.id === id)?.title ?? id;

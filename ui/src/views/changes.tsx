@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the next job would change. It is asked for when somebody wants to know, since the server has to render the blueprint for it.
+// What the next job would change. It is requested on demand, since the server must render the blueprint for it.
 import { useId, useMemo, useState } from "preact/hooks";
 import { api } from "../api";
 import { changeLook, diffText, diffWords, isLong, maskedWords, pieces, placeWords, sizeWords, tally, type Piece } from "../diff-model";
@@ -57,7 +57,7 @@ function Objects({ diff, name }: { diff: Diff; name: string }) {
   );
 }
 
-/** Notes say what cannot be known before the job. */
+/** Notes lists what is unknown before the job. */
 function Notes({ diff }: { diff: Diff }) {
   const notes = [...(diff.message ? [diff.message] : []), ...diff.notes];
   if (notes.length === 0) return null;

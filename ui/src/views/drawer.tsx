@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What is known of one object: values, objects, events, log. Values are asked for when somebody wants to see them, with his rights.
+// The known state of one object: values, objects, events, log. Values are requested on demand, with the user's rights.
 import { useId, useState } from "preact/hooks";
 import { api, Refusal } from "../api";
 import type { Asked } from "../asked";
@@ -50,14 +50,17 @@ export function Drawer({ row, events, tab, live, onTab, onClose, onGo, onAgain }
       <div class="in" role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${tab}`} tabIndex={0}>
         {tab === "values" && <Values key={row.id} row={row} onGo={onGo} />}
         {tab === "objects" && <Objects key={row.id} row={row} live={live} onAgain={onAgain} />}
-        {tab === "events" && <Timeline events={mine} none={`Nobody has said anything about ${row.title} lately.`} />}
+        {tab === "events" && <Timeline events={mine} none={`No recent events of ${row.title}.`} />}
         {tab === "log" && <Log key={row.id} row={row} />}
       </div>
     </aside>
   );
 }
 
-/** Values asks for types and defaults where the blueprint is outside of the cluster. Nobody waits for that: values are shown without until then. */
+/**
+ * Values requests types and defaults where the blueprint is outside the cluster. Until they arrive, values are shown without
+ * them.
+ */
 function Values({ row, onGo }: { row: Row; onGo: (ref: Ref) => void }) {
   const [asked, again] = useBook(() => api.declared(row.ref.namespace, row.ref.name), row.id, row.outside === true);
   const { imports, exports } = typed(row, asked?.answer);
@@ -119,7 +122,7 @@ function ValueLine({ value, row, onGo, out }: { value: Value; row: Row; onGo: (r
 
 const kindWords: Record<string, string> = { targetList: "target" };
 
-/** Into says where an export goes: the name by which others import it, and the object that holds it on hover. */
+/** Into shows where an export goes: the name by which others import it, and the object that holds it on hover. */
 function Into({ value }: { value: Value }) {
   const holder = value.source && `${value.source.kind} ${value.source.namespace}/${value.source.name}`;
   if (!value.reference) return holder ? <>into <span class="cutoff" title={holder}>{value.source?.kind} {value.source?.name}</span></> : null;
@@ -148,7 +151,7 @@ function DeployedLine({ object }: { object: Deployed }) {
   return <li title={object.apiVersion}><span class="cutoff">{object.name}</span><small class="cutoff">{object.kind}{object.namespace ? ` in ${object.namespace}` : ""}</small></li>;
 }
 
-/** Yaml shows an object as the cluster has it, on demand. */
+/** Yaml shows the live YAML of an object, on demand. */
 export function Yaml({ of, label }: { of: Ref; label: string }) {
   const [text, set] = useState<string | Refusal | "asking">();
   if (text === undefined) {
@@ -163,7 +166,7 @@ export function Yaml({ of, label }: { of: Ref; label: string }) {
   return <YamlText text={text} label={label} />;
 }
 
-/** Timeline has the newest first; the server has folded what is the same. */
+/** Timeline shows the newest events first; the server has folded equal ones. */
 export function Timeline({ events, none, about }: { events: Event[]; none: string; about?: boolean }) {
   const [all, showAll] = useState(false);
   if (events.length === 0) return <p class="nothing">{none}</p>;

@@ -41,10 +41,10 @@ export function InstallationView({ namespace, name }: { namespace: string; name:
   );
 }
 
-/** Looks are the answers about live objects of deploy items, by the id of their row. */
+/** Looks are the answers about live objects of deploy items, by the ID of their row. */
 type Looks = ReadonlyMap<string, Asked<Live>>;
 
-/** useLooks asks for the live objects of deploy items that are open somewhere, and again when what is known of one changes. */
+/** useLooks requests the live objects of unfolded deploy items, and again when their known state changes. */
 function useLooks(rows: Row[], open: ReadonlySet<string>): { looks: Looks; again: (id: string) => void } {
   const names = useRef(new Map<string, Ref>());
   const book = useMemo(() => new Book<Live>((id) => {
@@ -61,10 +61,10 @@ function useLooks(rows: Row[], open: ReadonlySet<string>): { looks: Looks; again
   return { looks: useStore(book.pages), again: (id) => book.again(id) };
 }
 
-/** looksEvery is how old what is shown of a target becomes while its drawer is open and can be seen, in milliseconds. */
+/** looksEvery is how old the shown state of a target becomes while its drawer is open and visible, in milliseconds. */
 const looksEvery = 10_000;
 
-/** useLookAgain asks again for what is in a target. What was refused is asked for only by the button. */
+/** useLookAgain requests the state of a target again. After a refusal, only the button does. */
 function useLookAgain(id: string, look: Asked<Live> | undefined, again: (id: string) => void): void {
   const latest = useRef(look);
   latest.current = look;
@@ -279,7 +279,7 @@ function Tree({ doc, selected, select, set, setOpen, looks, onLook }: {
     else return;
     event.preventDefault();
   };
-  // A live object has no drawer of its own: it leads to that of its deploy item.
+  // A live object has no drawer: it opens that of its deploy item.
   const press = (row: Row) => (isLiveRow(row) ? onLook(row.target ?? "") : select(row.id === selected ? "" : row.id));
   const rowHeight = small ? 28 : 32;
   const height = phone ? 60 : rowHeight;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What a deploy item has in its target cluster now, down to pods, and each of it as YAML.
+// The live objects of a deploy item in its target cluster, down to pods, each of them as YAML.
 import { useState } from "preact/hooks";
 import { api } from "../api";
 import type { Asked } from "../asked";
@@ -14,7 +14,7 @@ import { belowWords, canOpen, isOver, liveWords, opensAtFirst, sidesOf, type Sid
 import { AgainButton, Loading, LongText, RefusedBox, Segments, State, StatusIcon, useBook, useMedia } from "../parts";
 import { YamlText } from "./yaml";
 
-/** LiveSection asks nothing by itself: whoever shows it does, so that the table and the drawer have the same answer. */
+/** LiveSection requests nothing itself: its parent does, so that the table and the drawer have the same answer. */
 export function LiveSection({ row, asked, onAgain }: { row: Row; asked: Asked<Live> | undefined; onAgain: () => void }) {
   const answer = asked?.answer;
   const [opened, open] = useState<LiveObject>();
@@ -38,7 +38,7 @@ export function LiveSection({ row, asked, onAgain }: { row: Row; asked: Asked<Li
 
 const childrenAtFirst = 20;
 
-/** Branch says its namespace only where it is not that of the object above it. */
+/** Branch shows its namespace only where it differs from that of the object above it. */
 function Branch({ object, above, onOpen }: { object: LiveObject; above?: LiveObject; onOpen: (object: LiveObject) => void }) {
   const [chosen, choose] = useState<boolean>();
   const [all, showAll] = useState(false);
@@ -62,7 +62,7 @@ function Branch({ object, above, onOpen }: { object: LiveObject; above?: LiveObj
   );
 }
 
-/** ObjectDialog shows an object as it is in the target, beside what its deploy item wants it to be if there is room. */
+/** ObjectDialog shows an object as it is in the target, beside what its deploy item wants if there is room. */
 function ObjectDialog({ item, object, onClose }: { item: Row; object: LiveObject; onClose: () => void }) {
   const [asked, again] = useBook(() => api.liveObject(item.ref, object), `${object.kind}/${object.namespace}/${object.name}`);
   const [chosen, choose] = useState<Side>("live");

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What deployers have said of a deploy item.
+// Log lines of deployers about a deploy item.
 import { useMemo, useState } from "preact/hooks";
 import { api } from "../api";
 import type { Row } from "../documents";
@@ -15,7 +15,7 @@ const levelWords: Record<Level, { text: string; icon?: string; tone?: string }> 
   all: { text: "All" }, info: { text: "Info" }, error: { text: "Errors", icon: "failed", tone: "s-failed" }, debug: { text: "Debug" },
 };
 
-/** linesAtFirst is how many lines are drawn before somebody asks for older ones. */
+/** linesAtFirst is how many lines are drawn before the user requests older ones. */
 const linesAtFirst = 300;
 
 export function Log({ row }: { row: Row }) {

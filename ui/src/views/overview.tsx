@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What needs a person, pipelines on the move, all installations.
+// What needs attention, pipelines on the move, all installations.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "../announce";
 import { useChecks } from "../checks";
@@ -91,7 +91,7 @@ function Needs({ doc }: { doc: Overview }) {
     "copy-command": () => { const need = focused(); if (need) void copyText(need.command, "Command copied"); },
     approval: () => { const need = doc.needs.find((each) => each.tone === "person"); if (need) open(need); },
   });
-  // The verdict says that nothing needs anybody; it is not said twice.
+  // The verdict already says that nothing needs attention.
   if (doc.needs.length === 0) return doc.soon.length === 0 ? null : <section class="panel calm" aria-label="Soon"><Soon notes={doc.soon} /></section>;
   return (
     <section class="panel" aria-label="Needs you">
@@ -181,7 +181,7 @@ export function Installations({ rows: all }: { rows: InstallationRow[] }) {
     if (fresh > 0) announce(`${count(fresh, "new installation")} ${fresh === 1 ? "is" : "are"} held back while you read. A button above the list shows ${fresh === 1 ? "it" : "them"}.`, 4);
   }, [fresh]);
   const put = (id: string, is: boolean) => setOpen(new Map(set).set(id, is));
-  // The button goes away by being pressed: the focus goes on to the list.
+  // The button disappears when pressed: the focus moves to the list.
   const show = () => {
     release();
     box?.querySelector<HTMLElement>('.rows-body [tabindex="0"]')?.focus({ preventScroll: true });
@@ -269,7 +269,7 @@ function what(row: InstallationRow): string {
   return row.progress.all > 0 ? progressWords(row.progress) : (row.status.message ?? "");
 }
 
-/** cellsAtMost is how many cells a group draws; from there on it shows counts. */
+/** cellsAtMost is how many cells a group draws; above that it shows counts. */
 const cellsAtMost = 24;
 
 function GroupCells({ group, open, by }: { group: Group; open: boolean; by: Grouping }) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Jobs that have ended, the latest first: how, how long, and what was said.
+// Finished jobs, the latest first: result, duration, and messages.
 import { useMemo, useState } from "preact/hooks";
 import type { PastJob } from "../documents";
 import { absolute, duration, moment, number } from "../format";

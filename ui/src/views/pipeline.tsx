@@ -45,7 +45,7 @@ function Page({ doc }: { doc: Pipeline }) {
   };
   const arrived = useRef(false);
   useEffect(() => {
-    // What is shown first may be from an earlier visit, without the approval. The frame lets the new page take the focus before.
+    // The first content may be from an earlier visit, without the approval. The frame lets the new page take the focus first.
     if (arrived.current || asked.length === 0 || window.location.hash !== "#approval") return;
     arrived.current = true;
     requestAnimationFrame(toApproval);
@@ -84,7 +84,7 @@ function Eyebrow({ doc }: { doc: Pipeline }) {
   );
 }
 
-/** scrollsFrom is the number of environments from which on the board scrolls sideways. */
+/** scrollsFrom is the number of environments from which the board scrolls sideways. */
 const scrollsFrom = 5;
 
 function Board({ doc }: { doc: Pipeline }) {
@@ -258,7 +258,10 @@ function lastAt(lane: Lane, doc: Pipeline): number {
   return last ? doc.environments.findIndex((env) => env.name === last.environment) : -1;
 }
 
-/** LaneCell draws the part of a lane in an environment: a line where it has passed, dashes where it is on its way, a mark where it was. */
+/**
+ * LaneCell draws the part of a lane in an environment: a line where it has passed, dashes where it is on its way, a mark where it
+ * was.
+ */
 function LaneCell({ lane, env, at, last }: { lane: Lane; env: string; at: number; last: number }) {
   const mark = lane.marks.find((each) => each.environment === env);
   const first = lane.marks[0]?.environment === env;

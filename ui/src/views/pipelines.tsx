@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Pipelines as tracks: those on the move for the overview, and the list of all, which is searched and filtered.
+// Pipelines as tracks: those on the move for the overview, and the list of all, with search and filters.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "../announce";
 import { useCommands } from "../commands";
@@ -22,14 +22,14 @@ import { Scroller } from "../scroller";
 /** tracksAtMost is how many pipelines the overview shows; the list has the others. */
 const tracksAtMost = 12;
 
-/** PipelinesOnTheMove is the part of the overview. */
+/** PipelinesOnTheMove is the part of the overview about pipelines. */
 export function PipelinesOnTheMove({ rows }: { rows: PipelineRow[] }) {
   const moving = useMemo(() => sortPipelines(rows.filter((row) => row.moving)), [rows]);
   if (rows.length === 0) return null;
   const shown = moving.slice(0, tracksAtMost);
   return (
     <Panel title="Pipelines on the move" count={`${number(moving.length)} of ${number(rows.length)}`} head={<a class="btn quiet sp" href="/pipelines">All pipelines</a>}>
-      {shown.length === 0 ? <p class="quiet-line">No revision is on its way.</p> : <Tracks rows={shown} />}
+      {shown.length === 0 ? <p class="quiet-line">No revision in progress.</p> : <Tracks rows={shown} />}
       {moving.length > shown.length && <footer><a class="link" href="/pipelines?state=moving">{number(moving.length - shown.length)} more<span class="sr"> pipelines on the move</span></a></footer>}
     </Panel>
   );
@@ -39,7 +39,7 @@ const filterWords: Record<PipelineFilter, { text: string; icon?: string; tone?: 
   all: { text: "All" }, failing: { text: "Failing", icon: "failed", tone: "s-failed" }, approval: { text: "Needs approval", icon: "you", tone: "s-you" },
   moving: { text: "On the move" }, rest: { text: "At rest" },
 };
-const noneWords: Record<PipelineFilter, string> = { all: "None is there", failing: "None is failing", approval: "None waits for an approval", moving: "None is on the move", rest: "None is at rest" };
+const noneWords: Record<PipelineFilter, string> = { all: "No pipelines", failing: "None is failing", approval: "None waits for an approval", moving: "None is on the move", rest: "None is at rest" };
 
 /** PipelinesList is the page of all pipelines. */
 export function PipelinesList({ rows: all }: { rows: PipelineRow[] }) {
@@ -61,8 +61,8 @@ export function PipelinesList({ rows: all }: { rows: PipelineRow[] }) {
     if (fresh > 0) announce(`${count(fresh, "new pipeline")} ${fresh === 1 ? "is" : "are"} held back while you read. A button above the list shows ${fresh === 1 ? "it" : "them"}.`, 4);
   }, [fresh]);
   useCommands({ filter: () => { field.current?.focus(); field.current?.select(); }, escape: () => (text ? setText("") : field.current?.blur()) });
-  // A button that goes away by being pressed hands the focus on to the row that it has brought. Not useEffect: one that is still due from
-  // before the button was pressed would take the wish for its own.
+  // A button that disappears when pressed passes the focus to the row that it has loaded. Not useEffect: one that is still pending from
+  // before the press would handle the request.
   const from = useRef<number | undefined>(undefined);
   useLayoutEffect(() => {
     if (from.current === undefined) return;
@@ -100,7 +100,7 @@ function Tracks({ rows }: { rows: PipelineRow[] }) {
   return <div class="tracks">{rows.map((row) => <PipelineLine key={key(row.ref)} row={row} />)}</div>;
 }
 
-/** scrollsFrom is the number of environments from which on gates are told by icons, and the track scrolls where it has no room. */
+/** scrollsFrom is the number of environments from which gates are shown as icons, and the track scrolls where it has no room. */
 const scrollsFrom = 5;
 
 function PipelineLine({ row }: { row: PipelineRow }) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Where things are deployed to, and whether it can be reached.
+// Target clusters, and whether they are reachable.
 import { useMemo, useRef } from "preact/hooks";
 import { expiry, latency, reach } from "../check-model";
 import { checking, checkNow, useChecks } from "../checks";
@@ -25,12 +25,12 @@ export function TargetsView() {
   return <Body live={live} title="Targets">{(doc) => <>{refused && <Banner tone="waiting" icon="warn"><b>The targets were not looked at.</b> {refused.message}</Banner>}<Verdict text={doc.verdict} actions={now}><p>{lookWords(doc)}</p></Verdict><Table rows={doc.rows} /><Hidden notes={doc.hidden} /></>}</Body>;
 }
 
-/** lookWords says when the targets were looked at last, and what ends soon. */
+/** lookWords says when the targets were last checked, and what expires soon. */
 function lookWords(doc: Targets) {
   const times = doc.rows.flatMap((row) => (row.check ? [row.check.at] : [])).sort();
   const soon = doc.rows.filter((row) => row.check?.expires && expiry(row.check.expires, serverNow()).state === "soon").length;
   const last = times[times.length - 1];
-  return <>{last ? <Age since={last} before="Last looked at " after=" ago." /> : doc.rows.length > 0 && "Nobody has looked at them yet."}{soon > 0 && ` Certificates or tokens of ${count(soon, "target")} end soon.`}</>;
+  return <>{last ? <Age since={last} before="Last checked " after=" ago." /> : doc.rows.length > 0 && "Not checked yet."}{soon > 0 && ` Certificates or tokens of ${count(soon, "target")} end soon.`}</>;
 }
 
 const rowsAtMost = 500;

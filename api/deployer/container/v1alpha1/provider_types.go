@@ -56,7 +56,7 @@ const (
 	OperationDelete    Operation = "DELETE"
 )
 
-// ProviderStatus tells about the last run of the image.
+// ProviderStatus describes the last run of the image.
 //
 // +kubebuilder:object:root=true
 type ProviderStatus struct {
@@ -65,11 +65,11 @@ type ProviderStatus struct {
 	// lastOperation is what the container was last asked to do.
 	LastOperation Operation `json:"lastOperation"`
 
-	// podStatus tells about the pod.
+	// podStatus describes the pod.
 	PodStatus *PodStatus `json:"podStatus,omitempty"`
 }
 
-// PodStatus tells about a pod.
+// PodStatus describes a pod.
 type PodStatus struct {
 	// podName is the name of the pod.
 	PodName string `json:"podName"`
@@ -77,26 +77,26 @@ type PodStatus struct {
 	// lastRun is when the pod was created.
 	LastRun *metav1.Time `json:"lastRun,omitempty"`
 
-	// run tells apart the runs of the image: by job, configuration and operation. It is set once the pod was created.
+	// run identifies the run of the image by job, configuration and operation. It is set once the pod was created.
 	Run string `json:"run,omitempty"`
 
-	// endedAt is when the deployer took note of the end of that run.
+	// endedAt is when the deployer recorded the end of that run.
 	EndedAt *metav1.Time `json:"endedAt,omitempty"`
 
 	// lastSuccessfulJobID is the last job in which the container succeeded.
 	LastSuccessfulJobID *string `json:"lastSuccessfulJobID,omitempty"`
 
-	// containerStatus tells about the container that runs the image.
+	// containerStatus describes the container that runs the image.
 	ContainerStatus ContainerStatus `json:"containerStatus"`
 
-	// initContainerStatus tells about the container that fetches content and state before.
+	// initContainerStatus describes the container that fetches content and state before.
 	InitContainerStatus ContainerStatus `json:"initContainerStatus"`
 
-	// waitContainerStatus tells about the container that stores exports and state afterwards.
+	// waitContainerStatus describes the container that stores exports and state afterwards.
 	WaitContainerStatus ContainerStatus `json:"waitContainerStatus"`
 }
 
-// ContainerStatus tells about a container.
+// ContainerStatus describes a container.
 type ContainerStatus struct {
 	// message says to people how it went.
 	Message string `json:"message,omitempty"`
@@ -107,7 +107,7 @@ type ContainerStatus struct {
 	// state of the container.
 	State ContainerState `json:"state,omitzero"`
 
-	// image that was asked for.
+	// image that was requested.
 	Image string `json:"image"`
 
 	// imageID is the image that was used.

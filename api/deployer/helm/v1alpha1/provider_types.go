@@ -222,7 +222,7 @@ type ReleaseStatus struct {
 	// appVersion is the version of what the chart installs.
 	AppVersion string `json:"appVersion,omitempty"`
 
-	// takenOverBy is the deploy item, as namespace/name, that has made a later revision than the one that this deploy item has deployed; the
-	// release is its own since then. It is "another deploy item" if nobody knows its name.
+	// takenOverBy is the deploy item, as namespace/name, that has created a later revision than the one that this deploy item deployed, and
+	// owns the release since then. It is "another deploy item" if its name is unknown.
 	TakenOverBy string `json:"takenOverBy,omitempty"`
 }

@@ -17,7 +17,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// KubeconfigIn is where a control plane with that data directory puts its kubeconfig.
+// KubeconfigIn returns the path of the kubeconfig that a control plane with that data directory writes.
 func KubeconfigIn(dataDir string) string { return filepath.Join(dataDir, kubeconfigFile) }
 
 // access is how the administrator reaches the API server.
@@ -85,8 +85,7 @@ func (a access) writeKubeconfig(path string) error {
 	return saveKubeconfig(path, config)
 }
 
-// removeFromKubeconfig undoes writeKubeconfig, unless the entry has come to mean
-// another server. A file without anything else goes away.
+// removeFromKubeconfig undoes writeKubeconfig, unless the entry now refers to another server. A file without anything else is removed.
 func (a access) removeFromKubeconfig(path string) error {
 	path, config, err := readKubeconfig(path)
 	if err != nil {

@@ -29,8 +29,7 @@ const (
 	shutdownGrace = 2 * time.Second
 )
 
-// building is held while an API server is put together, because Kubernetes then
-// reads and writes global variables.
+// building serialises the construction of API servers, because Kubernetes reads and writes global variables during it.
 var building sync.Mutex
 
 type apiServerConfig struct {
@@ -54,8 +53,8 @@ type apiServer struct {
 	err    error
 }
 
-// startAPIServer returns when the server accepts connections, which is some time
-// before it is ready, or soon after starting has ended.
+// startAPIServer returns when the server accepts connections, which is some time before it is ready, or soon after the context starting
+// ends.
 func startAPIServer(starting context.Context, config apiServerConfig) (*apiServer, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	run, err := attempt(starting, config.etcd.died, func() (func(context.Context) error, error) { return buildAPIServer(ctx, config) })
@@ -170,8 +169,7 @@ func (s *apiServer) stop() error {
 	return nil
 }
 
-// listen opens the wanted port on loopback. Zero means the former port if it is free,
-// else any.
+// listen opens the wanted port on loopback. Zero means the former port if it is free, else any free port.
 func listen(wanted, former int) (net.Listener, error) {
 	if wanted == 0 && former != 0 {
 		if listener, err := listenOn(former); err == nil {

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// attempt runs code of others that may panic, give up or hang, and returns any of that as an error. It hangs, for example, when another
-// goroutine that it waits for has met a fatal error; died tells about that. Whoever is cut short has a moment to come to an end, so that
-// what it holds is free.
+// attempt runs third-party code that may panic, give up or hang, and returns any of that as an error. It hangs, for example, when another
+// goroutine that it waits for has met a fatal error; died reports that. Code that is cut short has a moment to finish, so that it releases
+// what it holds.
 func attempt[T any](ctx context.Context, died <-chan error, do func() (T, error)) (T, error) {
 	type outcome struct {
 		result T
@@ -45,7 +45,7 @@ func attempt[T any](ctx context.Context, died <-chan error, do func() (T, error)
 	return late.result, cut
 }
 
-// reasonOf says more about code that gave up, if more is known.
+// reasonOf returns the more specific reason why code gave up, if one is known.
 func reasonOf(err error, died <-chan error) error {
 	if !errors.Is(err, errGaveUp) {
 		return err

@@ -31,21 +31,19 @@ import (
 )
 
 const (
-	// kindRefresh is how soon the garbage collector learns about a new kind.
+	// kindRefresh is how soon the garbage collector discovers a new kind.
 	kindRefresh = 2 * time.Second
 
 	controllerWorkers = 5
 )
 
-// clusterControllers are those of kube-controller-manager that make deletion and service
-// accounts work as they do in a cluster.
+// clusterControllers are the controllers of kube-controller-manager that make deletion and service accounts work as they do in a cluster.
 type clusterControllers struct {
 	client    kubernetes.Interface
 	metadata  metadata.Interface
 	informers informers.SharedInformerFactory
 
-	// tokens sees no Secrets but those of tokens, for there may be many large ones of
-	// other types.
+	// tokens sees only Secrets with tokens: there may be many large ones of other types.
 	tokens informers.SharedInformerFactory
 
 	running sync.WaitGroup
@@ -160,7 +158,7 @@ func onlyTokens(options *metav1.ListOptions) {
 	options.FieldSelector = fields.OneTermEqualSelector("type", string(corev1.SecretTypeServiceAccountToken)).String()
 }
 
-// metadataInformers spare the garbage collector the bodies of the objects.
+// metadataInformers let the garbage collector watch metadata only.
 type metadataInformers struct {
 	metadatainformer.SharedInformerFactory
 }

@@ -58,8 +58,7 @@ func TestClusterControllers(t *testing.T) {
 	t.Run("fill Secrets with tokens", func(t *testing.T) { checkTokenSecret(t, cp) })
 }
 
-// checkTokenSecret makes a Secret for a token and asks the server, with nothing but what
-// the Secret then holds, who its owner is.
+// checkTokenSecret creates a Secret for a token, and asks the server to whom the Secret's content authenticates.
 func checkTokenSecret(t *testing.T, cp *ControlPlane) {
 	client := clientFor(t, cp.RESTConfig())
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "reader"}}

@@ -18,8 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// readyPollInterval paces the readiness probe of a starting API server, which offers
-// nothing to watch yet.
+// readyPollInterval is the interval of the readiness probe: a starting API server offers nothing to watch yet.
 const readyPollInterval = 25 * time.Millisecond
 
 // DefaultName names the context, cluster and user in kubeconfigs.
@@ -27,19 +26,16 @@ const DefaultName = "espalier-local"
 
 // Options say what to start. The zero value is an ephemeral control plane on a free port.
 type Options struct {
-	// DataDir keeps the state between runs. It must be absent, empty or a former data
-	// directory. Empty means ephemeral: a temporary directory that Stop removes, and an
-	// etcd that does not wait for the disk.
+	// DataDir keeps the state between runs. It must be absent, empty or a former data directory. Empty means ephemeral: a temporary directory
+	// that Stop removes, and an etcd that does not sync to disk.
 	DataDir string
 
 	// Port on 127.0.0.1. Zero takes the port that the data directory used last if it
 	// is free, else any free one.
 	Port int
 
-	// Kubeconfig is a file that receives the administrator's kubeconfig once the
-	// server is ready. Other entries of an existing file are kept. The data directory
-	// always has one of its own. An ephemeral control plane takes its entries out
-	// again when it stops.
+	// Kubeconfig is a file that receives the administrator's kubeconfig once the server is ready. Other entries of an existing file are kept.
+	// The data directory always has its own kubeconfig. An ephemeral control plane removes its entries when it stops.
 	Kubeconfig string
 
 	// Name of the kubeconfig's context, cluster and user. Empty means DefaultName.
@@ -53,33 +49,32 @@ type Options struct {
 	// names identity providers whose tokens are accepted. Empty means none.
 	Authentication string
 
-	// NodeAddress is an address of this machine on the network of a node. The API server
-	// then listens there, too, and treats pods as those of a cluster where they run. Nil
-	// means that there is no node.
+	// NodeAddress is an address of this machine on the network of a node. The API server then also listens there, and treats pods as a cluster
+	// does that runs them. Nil means that there is no node.
 	NodeAddress net.IP
 
 	// Log receives the logs of etcd and Kubernetes. Nil means the file
 	// control-plane.log in the data directory.
 	Log io.Writer
 
-	// History is how often former versions of objects are dropped; a watch can begin where it ended as long as they are there. They can
-	// be many times as large as the objects. Zero means what Kubernetes does, five minutes.
+	// History is how often former versions of objects are dropped; a watch can resume where it ended as long as they exist. They can be many
+	// times as large as the objects. Zero means the default of Kubernetes, five minutes.
 	History time.Duration
 
 	// StartLimit is how long the start may take. Zero means DefaultStartLimit.
 	StartLimit time.Duration
 
-	// Progress, if set, is told each step of the start just before it begins.
+	// Progress, if set, is called with each step of the start just before it begins.
 	Progress func(step string)
 }
 
 // DefaultStartLimit is far beyond what a slow machine needs.
 const DefaultStartLimit = 5 * time.Minute
 
-// abandonTime is how long a failed Start tries to clean up. It ends only what hangs.
+// abandonTime bounds the clean-up after a failed Start. It ends only what hangs.
 const abandonTime = 8 * time.Second
 
-// burialTime is how long is waited for what has ended by itself, or was cut short.
+// burialTime bounds the wait for what has ended by itself, or was cut short.
 const burialTime = 3 * time.Second
 
 // ControlPlane is a running etcd and kube-apiserver.
@@ -89,11 +84,10 @@ type ControlPlane struct {
 	etcd      *etcdServer
 	access    access
 
-	// nodeAddress is that of the options.
+	// nodeAddress is Options.NodeAddress.
 	nodeAddress net.IP
 
-	// cleanups undo the start, last one first. That order is the shutdown order
-	// which the package comment promises.
+	// cleanups undo the start, last one first: the shutdown order that the package comment promises.
 	cleanups []func() error
 
 	stopOnce sync.Once
@@ -105,8 +99,8 @@ type ControlPlane struct {
 	err  error
 }
 
-// Start brings a control plane up and returns when its API server is ready. The
-// context bounds the start only; a started control plane runs until Stop.
+// Start starts a control plane and returns when its API server is ready. The context bounds the start only; a started control plane runs
+// until Stop.
 func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 	if opts.Name == "" {
 		opts.Name = DefaultName
@@ -142,7 +136,7 @@ func (cp *ControlPlane) startInTime(ctx context.Context, opts Options) error {
 	err := cp.start(ctx, opts)
 	if errors.Is(err, errTooLong) {
 		return fmt.Errorf(
-			"%s takes longer than %s: %w: a data directory with which that happens each time can be moved away, or removed with all that is in it",
+			"%s takes longer than %s: %w: if this happens every time, move or delete the data directory",
 			step,
 			limit,
 			err,
@@ -233,7 +227,7 @@ func (cp *ControlPlane) startServers(ctx context.Context, opts Options, log *log
 	return log.explain(cp.awaitReady(ctx, log))
 }
 
-// publish tells the world where the ready server is.
+// publish writes the address of the ready server and its kubeconfigs.
 func (cp *ControlPlane) publish(opts Options) error {
 	if err := cp.dir.remember(cp.access.port()); err != nil {
 		return err
@@ -270,9 +264,8 @@ func (cp *ControlPlane) teardown() error {
 	return errors.Join(errs...)
 }
 
-// Stop ends the control plane and waits until it has ended. When the context is done
-// first, Stop returns an error while the shutdown goes on. Stopping twice is fine.
-// A control plane that has ended by itself is cleaned up as far as it lets itself.
+// Stop ends the control plane and waits until it has ended. When the context is done first, Stop returns an error while the shutdown
+// continues. Stopping twice is fine. A control plane that has ended by itself is cleaned up as far as possible.
 func (cp *ControlPlane) Stop(ctx context.Context) error {
 	select {
 	case <-cp.done:
@@ -284,8 +277,7 @@ func (cp *ControlPlane) Stop(ctx context.Context) error {
 	return cp.stop(ctx)
 }
 
-// bury stops what is left of a control plane that has ended by itself. How it ended is
-// told by Err; what else goes wrong then is no news.
+// bury stops what is left of a control plane that has ended by itself. Err reports why it ended; further errors are ignored.
 func (cp *ControlPlane) bury(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*burialTime)
 	defer cancel()
@@ -297,7 +289,7 @@ func (cp *ControlPlane) stop(ctx context.Context) error {
 	if err := cp.shutDown(ctx); err != nil {
 		return err
 	}
-	<-cp.done // follows at once; then Done and Err say the same as we do
+	<-cp.done // follows at once; then Done and Err agree with this result
 	return nil
 }
 
@@ -318,12 +310,11 @@ func (cp *ControlPlane) shutDown(ctx context.Context) error {
 	}
 }
 
-// Done is closed when the control plane has ended, by Stop or by itself. A control
-// plane that ended by itself still wants a Stop, which cleans up after it.
+// Done is closed when the control plane has ended, by Stop or by itself. A control plane that ended by itself still needs a Stop, which
+// cleans up after it.
 func (cp *ControlPlane) Done() <-chan struct{} { return cp.done }
 
-// Err says, once Done is closed, why the control plane ended by itself. It is nil
-// after a Stop.
+// Err returns, once Done is closed, why the control plane ended by itself. It is nil after a Stop.
 func (cp *ControlPlane) Err() error { return cp.err }
 
 func (cp *ControlPlane) watchDeath() {
@@ -344,26 +335,25 @@ func (cp *ControlPlane) watchDeath() {
 	}
 }
 
-// RESTConfig connects as administrator, without a client-side rate limit.
+// RESTConfig returns the configuration of an administrator's client without a client-side rate limit.
 func (cp *ControlPlane) RESTConfig() *rest.Config { return cp.access.restConfig() }
 
-// URL of the API server.
+// URL returns the URL of the API server.
 func (cp *ControlPlane) URL() string { return cp.access.url() }
 
-// Kubeconfig connects as administrator.
+// Kubeconfig returns a kubeconfig for the administrator.
 func (cp *ControlPlane) Kubeconfig() ([]byte, error) { return cp.access.kubeconfig() }
 
-// KubeconfigPath is the kubeconfig in the data directory.
+// KubeconfigPath returns the path of the kubeconfig in the data directory.
 func (cp *ControlPlane) KubeconfigPath() string { return KubeconfigIn(cp.dir.root) }
 
-// DataDir is where the control plane keeps its files.
+// DataDir returns the directory in which the control plane keeps its files.
 func (cp *ControlPlane) DataDir() string { return cp.dir.root }
 
-// lastChance is how long a server may take to get ready after somebody in this process has met a fatal error.
+// lastChance is how long a server may take to become ready after a fatal error anywhere in this process.
 const lastChance = time.Minute
 
-// awaitReady returns when the server reports ready and has made its first namespaces,
-// or when that cannot happen any more.
+// awaitReady returns when the server reports ready and has created its first namespaces, or when that cannot happen any more.
 func (cp *ControlPlane) awaitReady(ctx context.Context, log *logSink) error {
 	client, err := kubernetes.NewForConfig(cp.RESTConfig())
 	if err != nil {
@@ -381,7 +371,8 @@ func (cp *ControlPlane) awaitReady(ctx context.Context, log *logSink) error {
 		case err := <-cp.etcd.died:
 			return fmt.Errorf("run etcd: %w", err)
 		case <-log.fatal:
-			// Perhaps it was a goroutine of an earlier control plane of this process. One of this server keeps it from getting ready.
+			// It may have been a goroutine of an earlier control plane of this process. If it was one of this server, the server never becomes
+			// ready.
 			gaveUp = time.After(lastChance)
 		case <-gaveUp:
 			return errGaveUp

@@ -35,7 +35,7 @@ const (
 	spaceNeeded = 64 << 20
 )
 
-// dataDir is a directory that this process has locked for itself.
+// dataDir is a directory that this process has locked.
 type dataDir struct {
 	root      string
 	ephemeral bool
@@ -43,18 +43,17 @@ type dataDir struct {
 	lock      *fileutil.LockedFile
 }
 
-// dirState marks a directory as ours and remembers what the next start wants to know.
+// dirState marks a directory as ours and records what the next start needs.
 type dirState struct {
 	Layout     int    `json:"layout"`
 	Kubernetes string `json:"kubernetes"`
 	Port       int    `json:"port,omitempty"`
 }
 
-// wasReady reports whether a control plane in the directory has ever been ready: only then its port is recorded.
+// wasReady reports whether a control plane in the directory was ever ready: the port is recorded only then.
 func (s dirState) wasReady() bool { return s.Port != 0 }
 
-// openDataDir claims the directory, making it if need be. The empty string asks for an
-// ephemeral one.
+// openDataDir claims the directory, and creates it if necessary. The empty string means an ephemeral one.
 func openDataDir(root string) (*dataDir, error) {
 	if root == "" {
 		return openEphemeralDir()
@@ -85,8 +84,7 @@ func openEphemeralDir() (*dataDir, error) {
 	return d, nil
 }
 
-// claim checks before it locks, because locking writes into a directory that may turn
-// out to be somebody else's.
+// claim checks before it locks, because locking writes into a directory that may belong to somebody else.
 func (d *dataDir) claim() error {
 	if _, err := d.readState(); err != nil {
 		return err
@@ -105,7 +103,7 @@ func (d *dataDir) claim() error {
 	return nil
 }
 
-// settle makes the locked directory ours.
+// settle marks the locked directory as ours.
 func (d *dataDir) settle() (err error) {
 	if d.state, err = d.readState(); err != nil {
 		return err
@@ -125,8 +123,8 @@ func (d *dataDir) settle() (err error) {
 	return d.remember(d.state.Port)
 }
 
-// clear removes what a process left that was killed: half-written files, and all of a directory whose control plane was never ready. A
-// database or a certificate that was not finished would keep every later start from succeeding, and nobody has stored anything there.
+// clear removes the leftovers of a killed process: half-written files, and everything in a directory whose control plane was never ready.
+// An unfinished database or certificate would make every later start fail, and nobody has stored anything there.
 func (d *dataDir) clear() error {
 	var leftovers []string
 	entries, err := os.ReadDir(d.root)
@@ -149,7 +147,7 @@ func (d *dataDir) clear() error {
 	return nil
 }
 
-// isTemporary recognises what writeFile and reserveSpace leave if they are interrupted.
+// isTemporary reports whether a file is left over from an interrupted writeFile or reserveSpace.
 func isTemporary(name string) bool {
 	return name == spaceFile || strings.HasPrefix(name, temporaryPrefix(stateFile)) ||
 		strings.HasPrefix(name, temporaryPrefix(kubeconfigFile))
@@ -157,8 +155,7 @@ func isTemporary(name string) bool {
 
 func temporaryPrefix(name string) string { return "." + name + "-" }
 
-// readState refuses directories that hold somebody else's files or that a newer
-// espalier has written. A new directory has the zero state.
+// readState rejects directories that hold somebody else's files or that a newer espalier has written. A new directory has the zero state.
 func (d *dataDir) readState() (dirState, error) {
 	raw, err := os.ReadFile(d.path(stateFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -202,7 +199,7 @@ func (d *dataDir) checkUnused() error {
 	return nil
 }
 
-// isNewer reports whether data of the given Kubernetes version may be unreadable to ours.
+// isNewer reports whether this version may be unable to read data of the given Kubernetes version.
 func isNewer(kubernetes string) bool {
 	theirs, err := version.ParseSemantic(kubernetes)
 	if err != nil {
@@ -248,7 +245,7 @@ func (d *dataDir) reserveSpace() error {
 	return nil
 }
 
-// remember records the port for the next start, and that this version was here.
+// remember records the port for the next start, and the version of this one.
 func (d *dataDir) remember(port int) error {
 	d.state = dirState{Layout: layoutVersion, Kubernetes: kubeversion.Version, Port: port}
 	raw, err := json.Marshal(d.state)
@@ -262,8 +259,8 @@ func (d *dataDir) path(elem ...string) string {
 	return filepath.Join(append([]string{d.root}, elem...)...)
 }
 
-// close removes the files of an ephemeral directory before it gives up the lock, so
-// that nobody can claim a directory which is about to vanish.
+// close removes the files of an ephemeral directory before it releases the lock, so that nobody can claim a directory that is about to
+// vanish.
 func (d *dataDir) close() error {
 	var err error
 	if d.ephemeral {
@@ -275,7 +272,7 @@ func (d *dataDir) close() error {
 	return nil
 }
 
-// writeFile replaces a file in one step. Only the owner may read the result.
+// writeFile replaces a file atomically. Only the owner may read it.
 func writeFile(name string, content []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(name), temporaryPrefix(filepath.Base(name))+"*") // mode 0600
 	if err != nil {

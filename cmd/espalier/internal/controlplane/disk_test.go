@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// A limit on the size of files makes writes fail as a full disk does, without needing
-// root or a disk to fill. It binds the whole process, so these tests run in a child.
+// A limit on the size of files makes writes fail as on a full disk, without root and without filling a disk. It applies to the whole
+// process, so these tests run in a child process.
 const (
 	childEnv  = "CONTROLPLANE_TEST_CHILD"
 	childDir  = "CONTROLPLANE_TEST_DIR"
@@ -88,7 +88,7 @@ func TestStartRefusesAFullDisk(t *testing.T) {
 	}
 }
 
-// fillDiskDuringStart succeeds if the start fails and is cleaned up after.
+// fillDiskDuringStart succeeds if the start fails and cleans up.
 func fillDiskDuringStart(dir string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -124,8 +124,7 @@ func TestFullDiskEndsAStart(t *testing.T) {
 	}
 }
 
-// fillDisk lets every write fail while the control plane runs. It succeeds if the
-// control plane says so and the process lives on.
+// fillDisk makes every write fail while the control plane runs. It succeeds if the control plane reports this and the process survives.
 func fillDisk(dir string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -18,16 +18,17 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 )
 
-// maxSocketPath is what every supported system accepts as the path of a unix socket.
+// maxSocketPath is the length that every supported system accepts for the path of a Unix socket.
 const maxSocketPath = 100
 
-// walSegment is what etcd's log allocates at a time, twice. The default of 64 MB is
-// much for a laptop whose temporary files live in memory.
+// walSegment is how much etcd's log allocates at a time, twice. The default of 64 MB is a lot for a laptop whose temporary files are in
+// memory.
 const walSegment = 8 << 20
 
-// Every request since the last snapshot is replayed at a start, and snapshotCatchUp of them are held in memory, for members that lag
-// behind. Here is none; but etcd drops older ones from memory while it replays, and dies if it looks at them once more when it elects
-// itself, which a busy machine lets happen. So all that can be replayed stays: twice of what makes a snapshot, since one takes a while.
+// At a start, etcd replays every request since the last snapshot, and keeps snapshotCatchUp of them in memory for members that lag behind.
+// There are no other members; but etcd drops older ones from memory while it replays, and dies if it needs them again when it elects
+// itself, which can happen on a busy machine. So everything that can be replayed stays in memory: twice the snapshot count, since a
+// snapshot takes a while.
 const (
 	snapshotCount   = 500
 	snapshotCatchUp = 2 * snapshotCount
@@ -43,7 +44,7 @@ type etcdServer struct {
 
 	// died receives the reason if etcd ends without having been stopped.
 	died chan error
-	// gaveUp is set if a fatal error has ended a part of etcd.
+	// gaveUp is set if a fatal error has ended part of etcd.
 	gaveUp atomic.Bool
 }
 
@@ -67,7 +68,7 @@ func startEtcd(ctx context.Context, dir *dataDir, log *logSink) (*etcdServer, er
 		err = s.awaitReady(ctx)
 	}
 	if err != nil {
-		s.gaveUp.Store(true) // One that has never been ready may never end.
+		s.gaveUp.Store(true) // An etcd that was never ready may never end.
 		return nil, errors.Join(fmt.Errorf("start etcd: %w", err), s.stop())
 	}
 	go s.watch()
@@ -80,21 +81,21 @@ func etcdConfig(dir *dataDir, socket url.URL) *embed.Config {
 	config.Dir = dir.path(etcdFolder)
 	config.ListenClientUrls = []url.URL{socket}
 	config.AdvertiseClientUrls = []url.URL{socket}
-	config.ListenPeerUrls = nil // A cluster of one. Nobody may join it.
+	config.ListenPeerUrls = nil // A cluster of one, which no member may join.
 	config.InitialCluster = config.InitialClusterFromName(config.Name)
 	config.EnableGRPCGateway = false
 	config.UnsafeNoFsync = dir.ephemeral
 	config.SnapshotCount, config.SnapshotCatchUpEntries = snapshotCount, snapshotCatchUp
 	// A lone member elects itself; short ticks only make it do so at once.
 	config.TickMs, config.ElectionMs = 10, 100
-	// A developer's laptop is not a production disk; do not log its hiccups.
+	// A developer's laptop is not a production disk; do not log its delays.
 	config.WarningApplyDuration = time.Second
 	config.WarningUnaryRequestDuration = time.Second
 	return config
 }
 
-// makeSocketDir gives the socket a directory that only the owner may enter. Socket
-// paths are limited, so below a deep data directory it lies elsewhere.
+// makeSocketDir creates a directory for the socket that only the owner may enter. The length of socket paths is limited, so the socket of a
+// deep data directory is elsewhere.
 func makeSocketDir(dir *dataDir) (string, error) {
 	path := dir.path("run")
 	if len(filepath.Join(path, "etcd.sock")) > maxSocketPath {
@@ -104,7 +105,7 @@ func makeSocketDir(dir *dataDir) (string, error) {
 		}
 		return path, nil
 	}
-	// What a killed process left behind would make etcd fail to listen.
+	// Leftovers of a killed process would prevent etcd from listening.
 	if err := os.RemoveAll(path); err != nil {
 		return "", fmt.Errorf("clear directory for the etcd socket: %w", err)
 	}
@@ -129,7 +130,7 @@ func (s *etcdServer) awaitReady(ctx context.Context) error {
 	}
 }
 
-// watch ends when etcd does.
+// watch returns when etcd ends.
 func (s *etcdServer) watch() {
 	select {
 	case err, open := <-s.etcd.Err():
@@ -156,8 +157,7 @@ func (s *etcdServer) stop() error {
 	return nil
 }
 
-// close does not wait long for an etcd that has given up: parts of it are gone, and the
-// others may wait for them for ever.
+// close does not wait long for an etcd that has given up: parts of it are gone, and the others may wait for them forever.
 func (s *etcdServer) close() {
 	if s.etcd == nil {
 		return

@@ -25,7 +25,7 @@ const logFile = "control-plane.log"
 // errGaveUp stands for a fatal log line: code that would have ended the process.
 var errGaveUp = errors.New("kubernetes or etcd met a fatal error")
 
-// logSink is where one control plane logs to.
+// logSink is the log of one control plane.
 type logSink struct {
 	mu    sync.Mutex
 	w     io.Writer
@@ -36,8 +36,7 @@ type logSink struct {
 	fatal chan struct{}
 }
 
-// openLog directs the logs to w, or to a file in dir if w is nil. The file of the run
-// before is kept beside it.
+// openLog directs the logs to w, or to a file in dir if w is nil. The file of the previous run is kept beside it.
 func openLog(w io.Writer, dir *dataDir) (*logSink, error) {
 	s := &logSink{w: w, fatal: make(chan struct{}, 1)}
 	if w == nil {
@@ -66,7 +65,7 @@ func (s *logSink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// close detaches the sink. Code that outlives its control plane logs into the void.
+// close detaches the sink. Code that outlives its control plane logs nowhere.
 func (s *logSink) close() error {
 	kubernetesLog.detach(s)
 	s.mu.Lock()
@@ -78,7 +77,7 @@ func (s *logSink) close() error {
 	return s.file.Close()
 }
 
-// explain tells the user where to read more about an error.
+// explain adds to an error where to read more.
 func (s *logSink) explain(err error) error {
 	if err == nil || s.where == "" {
 		return err
@@ -93,8 +92,8 @@ func (s *logSink) noteFatal() {
 	}
 }
 
-// zapLogger is for etcd. A line that would end the process or panic calls gaveUp and ends only the goroutine that
-// wrote it: a panic in a goroutine of etcd's own would end the process, too.
+// zapLogger returns a logger for etcd. A line that would end the process or panic calls gaveUp and ends only the goroutine that wrote it: a
+// panic in one of etcd's own goroutines would also end the process.
 func (s *logSink) zapLogger(gaveUp func(message string)) *zap.Logger {
 	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
 	core := zapcore.NewCore(encoder, zapcore.AddSync(s), zap.WarnLevel)
@@ -125,8 +124,8 @@ type logRouter struct {
 	sinks   map[*logSink]struct{}
 }
 
-// attach takes klog over for good when it is first called: goroutines of a stopped API
-// server may still log, or even give up, and klog cannot be switched safely under them.
+// attach takes over klog permanently when it is first called: goroutines of a stopped API server may still log, or even give up, and klog
+// cannot be switched safely while they run.
 func (r *logRouter) attach(s *logSink) {
 	r.install.Do(func() {
 		klog.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(r))))

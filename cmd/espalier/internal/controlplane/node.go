@@ -19,8 +19,8 @@ import (
 // serviceAddress is where pods reach the API server: the first address of serviceIPs.
 var serviceAddress = net.IPv4(10, 0, 0, 1)
 
-// forNode makes the API server fit for pods that run: they get service accounts with tokens, and reach the API server under its
-// address on the network of the node. It reaches the kubelet and, for webhooks and aggregated APIs, the pods themselves there.
+// forNode configures the API server for running pods: they get service accounts with tokens, and reach the API server at its address on the
+// network of the node. It reaches the kubelet there and, for webhooks and aggregated APIs, the pods themselves.
 func forNode(o *options.ServerRunOptions, config apiServerConfig) {
 	o.Admission.GenericAdmission.DisablePlugins = nil
 	o.Admission.GenericAdmission.EnablePlugins = []string{"NodeRestriction"}
@@ -34,13 +34,13 @@ func forNode(o *options.ServerRunOptions, config apiServerConfig) {
 	o.KubeletConfig.TLSClientConfig.CAFile = config.keys.caFile
 }
 
-// NodeURL is the API server as seen from the node.
+// NodeURL returns the URL of the API server as seen from the node.
 func (cp *ControlPlane) NodeURL() string {
 	return "https://" + net.JoinHostPort(cp.nodeAddress.String(), strconv.Itoa(cp.access.port()))
 }
 
-// Certificate returns the certificate and key of that name, made by the authority of the control plane. It is for clients and, if
-// there are addresses, for a server at those.
+// Certificate returns the certificate and key of that name, issued by the authority of the control plane. It is for clients and, if there
+// are addresses, for a server at those.
 func (cp *ControlPlane) Certificate(name string, subject pkix.Name, addresses ...net.IP) (certificate, key []byte, err error) {
 	k := keyring{dir: cp.dir.path(keyFolder), now: time.Now()}
 	ca, err := k.authority()
@@ -55,7 +55,7 @@ func (cp *ControlPlane) Certificate(name string, subject pkix.Name, addresses ..
 	return pair.certPEM, pair.keyPEM, err
 }
 
-// NodeKubeconfig connects from the node as the holder of a certificate.
+// NodeKubeconfig returns a kubeconfig with which the holder of a certificate connects from the node.
 func (cp *ControlPlane) NodeKubeconfig(certificate, key []byte) ([]byte, error) {
 	keys := cp.access.keys
 	keys.adminCert, keys.adminKey = certificate, key
@@ -63,18 +63,18 @@ func (cp *ControlPlane) NodeKubeconfig(certificate, key []byte) ([]byte, error) 
 	return seen.kubeconfig()
 }
 
-// AdminCertificate is that of the administrator.
+// AdminCertificate returns the certificate and key of the administrator.
 func (cp *ControlPlane) AdminCertificate() (certificate, key []byte) {
 	return cp.access.keys.adminCert, cp.access.keys.adminKey
 }
 
-// Authority is the certificate of the authority that signs all others.
+// Authority returns the certificate of the authority that signs all others.
 func (cp *ControlPlane) Authority() []byte { return cp.access.keys.ca }
 
-// ServiceAccountKeyFile holds the key that signs tokens of service accounts.
+// ServiceAccountKeyFile returns the file with the key that signs tokens of service accounts.
 func (cp *ControlPlane) ServiceAccountKeyFile() string { return cp.access.keys.serviceAccountKeyFile }
 
-// both listens like the first listener and accepts what arrives at either.
+// both listens like the first listener and accepts connections from either.
 type both struct {
 	net.Listener
 	other    net.Listener

@@ -26,7 +26,7 @@ import (
 const (
 	caLifetime   = 10 * 365 * 24 * time.Hour
 	leafLifetime = 365 * 24 * time.Hour
-	// renewBefore is how much life a leaf certificate must have left at a start.
+	// renewBefore is the least remaining lifetime of a leaf certificate at a start.
 	renewBefore = 90 * 24 * time.Hour
 )
 
@@ -38,8 +38,8 @@ type keys struct {
 	ca, adminCert, adminKey                                      []byte
 }
 
-// openKeys reads the credentials in dir and makes those that are missing or about to
-// expire. The API server is at these addresses, beside loopback.
+// openKeys reads the credentials in dir and creates those that are missing or about to expire. The API server is at these addresses, in
+// addition to loopback.
 func openKeys(dir string, now time.Time, addresses ...net.IP) (keys, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return keys{}, fmt.Errorf("make directory for keys: %w", err)
@@ -118,8 +118,8 @@ func (k keyring) authority() (keyPair, error) {
 	}, nil)
 }
 
-// leaf reads the certificate of that name, or issues it when it is missing, expires
-// soon, lacks a name or an address, or comes from another authority.
+// leaf reads the certificate of that name, or issues it if it is missing, expires soon, lacks a name or an address, or comes from another
+// authority.
 func (k keyring) leaf(ca keyPair, name string, template x509.Certificate) (keyPair, error) {
 	pair, err := k.read(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -134,7 +134,7 @@ func (k keyring) leaf(ca keyPair, name string, template x509.Certificate) (keyPa
 	return k.issue(name, template, &ca)
 }
 
-// covers reports whether a certificate is valid for all names and addresses that are wanted.
+// covers reports whether a certificate is valid for all wanted names and addresses.
 func covers(certificate *x509.Certificate, wanted x509.Certificate) bool {
 	names := slices.Clone(wanted.DNSNames)
 	for _, address := range wanted.IPAddresses {
@@ -143,7 +143,7 @@ func covers(certificate *x509.Certificate, wanted x509.Certificate) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return certificate.VerifyHostname(name) != nil })
 }
 
-// issue makes and stores a certificate; without an authority it signs itself.
+// issue creates and stores a certificate; without an authority it is self-signed.
 func (k keyring) issue(name string, template x509.Certificate, ca *keyPair) (keyPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -197,7 +197,7 @@ func (k keyring) read(name string) (keyPair, error) {
 	return keyPair{certPEM: certPEM, keyPEM: keyPEM, cert: pair.Leaf, key: pair.PrivateKey.(crypto.Signer)}, nil
 }
 
-// signingKey makes sure of a key that is used without a certificate.
+// signingKey ensures that a key exists that is used without a certificate.
 func (k keyring) signingKey(name string) error {
 	if _, err := os.Stat(k.file(name + ".key")); !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -105,7 +105,7 @@ func TestStartRefusesADirectoryInUse(t *testing.T) {
 	}
 }
 
-// Goroutines of a control plane whose start was cancelled may give up while another one starts, and klog does not tell whose they are.
+// Goroutines of a control plane whose start was cancelled may give up while another one starts, and klog does not say to which they belong.
 func TestAFatalErrorOfSomebodyElseDoesNotEndAStart(t *testing.T) {
 	ended := make(chan struct{})
 	cp := start(t, Options{Progress: func(step string) {
@@ -151,7 +151,7 @@ func TestStartCanBeCancelledAtEveryStep(t *testing.T) {
 				t.Errorf("temporary files are left: %v", left)
 			}
 			checkUnlocked(t, dir)
-			// What is left behind must not keep the next start from succeeding.
+			// Leftovers must not prevent the next start from succeeding.
 			stop(t, start(t, Options{DataDir: dir}))
 		})
 	}
@@ -196,7 +196,7 @@ func writeTestFile(t *testing.T, path, content string) {
 	}
 }
 
-// usedDir is a data directory that was ready once, with a database of the given content.
+// usedDir returns a data directory that was ready once, with a database of the given content.
 func usedDir(t *testing.T, database string) (root, db string) {
 	t.Helper()
 	root = filepath.Join(t.TempDir(), "data")
@@ -220,11 +220,11 @@ func TestADamagedDatabaseEndsTheStart(t *testing.T) {
 	checkUnlocked(t, dir)
 }
 
-// locked are files whose locks are held until the process ends: with the lock, an etcd that was given up would go on, and write into a
-// directory that is being removed.
+// locked are files whose locks are held until the process ends: with the lock, an abandoned etcd would continue, and write into a directory
+// that is being removed.
 var locked []*os.File
 
-// Whoever holds the lock of etcd's database keeps etcd waiting for ever.
+// A held lock on etcd's database keeps etcd waiting forever.
 func TestAStartThatHangs(t *testing.T) {
 	dir, db := usedDir(t, "")
 	file, err := os.OpenFile(db, os.O_RDWR, 0)
@@ -240,7 +240,7 @@ func TestAStartThatHangs(t *testing.T) {
 		if err == nil {
 			t.Fatal("it started")
 		}
-		for _, want := range []string{"starting etcd takes longer than 1s", "not ready in time", filepath.Join(dir, logFile), "can be moved away, or removed"} {
+		for _, want := range []string{"starting etcd takes longer than 1s", "not ready in time", filepath.Join(dir, logFile), "move or delete the data directory"} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("the message lacks %q: %v", want, err)
 			}

@@ -11,8 +11,7 @@ import (
 	"runtime"
 )
 
-// Default is the folder "espalier" in the user's data directory: XDG_DATA_HOME if it is
-// set, else the place that is usual on the system.
+// Default returns the folder "espalier" in the user's data directory: XDG_DATA_HOME if it is set, else the usual place of the system.
 func Default() (string, error) {
 	base, err := base()
 	if err != nil {

@@ -32,7 +32,7 @@ const (
 	idleTime      = 10 * time.Second
 )
 
-// Command serves until it is told to end.
+// Command serves until it receives a signal to end.
 func Command() *cobra.Command {
 	var kubeconfig, address, domain string
 	cmd := &cobra.Command{
@@ -71,13 +71,13 @@ func run(ctx context.Context, kubeconfig, address, domain string) error {
 	return Serve(ctx, client, Listeners{Packets: packets, Connections: connections}, domain)
 }
 
-// Listeners are where questions arrive.
+// Listeners are the sockets on which questions arrive.
 type Listeners struct {
 	Packets     net.PacketConn
 	Connections net.Listener
 }
 
-// Serve answers questions from when the services of the cluster are known until the context ends, and closes the listeners.
+// Serve answers questions as soon as it knows the services of the cluster and until the context ends, then closes the listeners.
 func Serve(ctx context.Context, client kubernetes.Interface, listeners Listeners, domain string) error {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	z := zone{
@@ -114,7 +114,7 @@ func servePackets(packets net.PacketConn, z zone) error {
 			return fmt.Errorf("read a question: %w", err)
 		}
 		if reply := z.reply(buffer[:size], smallestPacket); reply != nil {
-			_, _ = packets.WriteTo(reply, sender) // Who gets no answer asks again.
+			_, _ = packets.WriteTo(reply, sender) // A client that gets no answer asks again.
 		}
 	}
 }
@@ -154,8 +154,7 @@ func serveOne(connection net.Conn, z zone) error {
 	return err
 }
 
-// reply returns nothing for what is no question. A reply that is too long says so instead, and the asker comes back with a
-// connection.
+// reply returns nothing for a packet that is not a question. A reply that is too long says so instead, and the client asks again over TCP.
 func (z zone) reply(packet []byte, limit int) []byte {
 	var parser dnsmessage.Parser
 	header, err := parser.Start(packet)
@@ -195,7 +194,7 @@ func (z zone) reply(packet []byte, limit int) []byte {
 	return packed
 }
 
-// extensionOf finds how the asker wants more than the first version of the protocol allows (EDNS), and answers it.
+// extensionOf finds the client's extension of the protocol (EDNS), and answers it.
 func extensionOf(parser *dnsmessage.Parser) *dnsmessage.Resource {
 	if parser.SkipAllAnswers() != nil || parser.SkipAllAuthorities() != nil {
 		return nil

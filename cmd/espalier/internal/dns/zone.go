@@ -25,12 +25,12 @@ const (
 
 // zone knows the services of a cluster by their names.
 type zone struct {
-	domain    string // in small letters, with the dot at its end
+	domain    string // in lower case, with the trailing dot
 	services  corelisters.ServiceLister
 	endpoints discoverylisters.EndpointSliceLister
 }
 
-// answer is what the zone knows of a name.
+// answer is the zone's answer for a name.
 type answer struct {
 	code    dnsmessage.RCode
 	records []dnsmessage.Resource
@@ -38,11 +38,11 @@ type answer struct {
 
 var (
 	unknown = answer{code: dnsmessage.RCodeNameError}
-	// foreign names are those of others, whom nobody can ask from inside of the node.
+	// foreign answers names outside the cluster, which cannot be resolved from inside the node.
 	foreign = answer{code: dnsmessage.RCodeRefused}
 )
 
-// ask never fails: what cannot be known is said in the code of the answer.
+// ask never fails: the code of the answer says what is unknown.
 func (z zone) ask(question dnsmessage.Question) answer {
 	if question.Class != dnsmessage.ClassINET && question.Class != dnsmessage.ClassANY {
 		return foreign
@@ -54,7 +54,7 @@ func (z zone) find(name string, question dnsmessage.Question, aliases int) answe
 	inside, found := strings.CutSuffix("."+name, "."+z.domain)
 	switch {
 	case strings.HasSuffix(name, ".in-addr.arpa."), strings.HasSuffix(name, ".ip6.arpa."):
-		return unknown // Addresses have no names here.
+		return unknown // There are no reverse lookups.
 	case !found:
 		return foreign
 	case inside == "":
@@ -79,7 +79,7 @@ func (z zone) find(name string, question dnsmessage.Question, aliases int) answe
 	return z.ofService(service, labels[:len(labels)-2], lookup{name: question.Name, kind: question.Type, aliases: aliases})
 }
 
-// namespace is known if there are names below it.
+// namespace answers a namespace, which is known if there are names below it.
 func (z zone) namespace(name string) answer {
 	services, err := z.services.Services(name).List(labels.Everything())
 	if err != nil || len(services) == 0 {
@@ -88,14 +88,14 @@ func (z zone) namespace(name string) answer {
 	return answer{}
 }
 
-// lookup is what is asked about a service.
+// lookup is the question about a service.
 type lookup struct {
 	name    dnsmessage.Name
 	kind    dnsmessage.Type
 	aliases int
 }
 
-// ofService knows what stands before the name of the service: nothing, the name of an endpoint, or a port and its protocol.
+// ofService understands the prefix of the name of the service: nothing, the name of an endpoint, or a port and its protocol.
 func (z zone) ofService(service *corev1.Service, prefix []string, l lookup) answer {
 	switch {
 	case len(prefix) == 0 && service.Spec.Type == corev1.ServiceTypeExternalName:
@@ -114,7 +114,7 @@ func (z zone) ofService(service *corev1.Service, prefix []string, l lookup) answ
 	return unknown
 }
 
-// alias answers with the other name and, if that is one of the zone, with what is known of it.
+// alias answers with the other name and, if that is in the zone, with the answer for it.
 func (z zone) alias(target string, l lookup) answer {
 	name, err := dnsmessage.NewName(strings.TrimSuffix(target, ".") + ".")
 	if err != nil {
@@ -148,7 +148,7 @@ func (l lookup) addresses(all []netip.Addr) answer {
 	return result
 }
 
-// addressesOf returns those of the service, or, if it has none or a host is named, those of its endpoints.
+// addressesOf returns the addresses of the service, or, if it has none or a host is named, of its endpoints.
 func (z zone) addressesOf(service *corev1.Service, host string) []netip.Addr {
 	var texts []string
 	if host == "" && service.Spec.ClusterIP != corev1.ClusterIPNone {
@@ -170,7 +170,7 @@ func (z zone) addressesOf(service *corev1.Service, host string) []netip.Addr {
 	return slices.Compact(result)
 }
 
-// endpointsOf returns the endpoints that are ready, in a fixed order.
+// endpointsOf returns the ready endpoints, in a fixed order.
 func (z zone) endpointsOf(service *corev1.Service) []discoveryv1.Endpoint {
 	selector := labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: service.Name})
 	found, err := z.endpoints.EndpointSlices(service.Namespace).List(selector)
@@ -189,7 +189,7 @@ func (z zone) endpointsOf(service *corev1.Service) []discoveryv1.Endpoint {
 	return result
 }
 
-// port answers where a named port is served: at the service, or at each of its endpoints that has a name.
+// port answers where a named port is served: at the service, or at each endpoint that has a name.
 func (z zone) port(service *corev1.Service, name, protocol string, l lookup) answer {
 	at := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool {
 		return p.Name == name && strings.EqualFold(string(p.Protocol), protocol)

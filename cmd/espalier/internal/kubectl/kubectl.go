@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	// Kubeconfigs may ask for these ways to log in, as with any kubectl.
+	// Kubeconfigs may use these authentication plugins, as with any kubectl.
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 	"k8s.io/component-base/cli"
 	"k8s.io/component-base/logs"
@@ -26,8 +26,7 @@ import (
 	"espalier.dev/cmd/espalier/internal/datadir"
 )
 
-// New returns the command. It builds kubectl only when it is called, because that
-// takes longer than most other commands run.
+// New returns the command. It builds kubectl only when it is called, because building it takes longer than most other commands run.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl [command]",
@@ -47,7 +46,7 @@ its cluster as every kubectl does.`,
 	}
 }
 
-// run ends the process by itself if kubectl fails, with kubectl's exit code.
+// run ends the process with kubectl's exit code if kubectl fails.
 func run(streams genericiooptions.IOStreams, args []string) {
 	command := build(streams, args)
 	if err := cli.RunNoErrOutput(command); err != nil {
@@ -58,7 +57,7 @@ func run(streams genericiooptions.IOStreams, args []string) {
 func build(streams genericiooptions.IOStreams, args []string) *cobra.Command {
 	useOwnControlPlane()
 	argv := append([]string{"kubectl"}, args...)
-	// As kubectl's main does: the flag counts before flags are parsed.
+	// As in kubectl's main: the verbosity applies before flags are parsed.
 	_, _ = logs.GlogSetter(cmd.GetLogVerbosity(argv))
 	command := cmd.NewDefaultKubectlCommandWithArgs(cmd.KubectlOptions{
 		PluginHandler: cmd.NewDefaultPluginHandler(plugin.ValidPluginFilenamePrefixes),
@@ -72,8 +71,7 @@ func build(streams genericiooptions.IOStreams, args []string) *cobra.Command {
 	return command
 }
 
-// useOwnControlPlane points KUBECONFIG at the control plane of this machine, unless the
-// user names another cluster.
+// useOwnControlPlane points KUBECONFIG at the control plane of this machine, unless the user names another cluster.
 func useOwnControlPlane() {
 	if os.Getenv("KUBECONFIG") != "" {
 		return
@@ -83,9 +81,8 @@ func useOwnControlPlane() {
 	}
 }
 
-// OwnKubeconfig returns the kubeconfig of the control plane that this machine runs by
-// default, empty if there never was one. A control plane that has been stopped counts,
-// too: an error is better than the wrong cluster.
+// OwnKubeconfig returns the kubeconfig of the control plane that this machine runs by default, empty if there never was one. A stopped
+// control plane counts, too: an error is better than the wrong cluster.
 func OwnKubeconfig() string {
 	dir, err := datadir.Default()
 	if err != nil {

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// These tests are outside of the package, because inside they would make it depend on
-// Kubernetes, and then it would be initialised after it.
+// These tests are in a separate package: inside, they would make the package depend on Kubernetes, and it would be initialised after it.
 package kubeversion_test
 
 import (

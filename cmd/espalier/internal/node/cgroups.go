@@ -19,16 +19,16 @@ const (
 	cgroupMount  = "/sys/fs/cgroup"
 	cgroupPrefix = "espalier-node-"
 
-	// burialTime is how long the kernel may need to bury the processes of a cgroup.
+	// burialTime is how long the kernel may take to remove the processes of a cgroup.
 	burialTime = time.Minute
-	// burialPace is how often is looked; there is nothing to watch.
+	// burialPace is the polling interval; there is nothing to watch.
 	burialPace = 20 * time.Millisecond
 )
 
-// hierarchies are the directories that each hold a tree of cgroups.
+// hierarchies returns the directories that each contain a tree of cgroups.
 func hierarchies() []string { return hierarchiesIn(cgroupMount) }
 
-// hierarchiesIn finds one tree in the second version of cgroups, and several in the first, of which one may be of the second version.
+// hierarchiesIn finds one tree with cgroups v2, and several with v1, one of which may be v2.
 func hierarchiesIn(mount string) []string {
 	if _, err := os.Stat(filepath.Join(mount, "cgroup.controllers")); err == nil {
 		return []string{mount}
@@ -39,14 +39,14 @@ func hierarchiesIn(mount string) []string {
 	}
 	var result []string
 	for _, entry := range entries {
-		if entry.IsDir() { // Links are other names of the same.
+		if entry.IsDir() { // Links are aliases.
 			result = append(result, filepath.Join(mount, entry.Name()))
 		}
 	}
 	return result
 }
 
-// makeCgroups makes the cgroup of the node in each hierarchy, for the kubelet refuses to begin without.
+// makeCgroups creates the cgroup of the node in each hierarchy, because the kubelet does not start without it.
 func makeCgroups(name string) error {
 	for _, hierarchy := range hierarchies() {
 		if err := os.Mkdir(filepath.Join(hierarchy, name), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -56,7 +56,7 @@ func makeCgroups(name string) error {
 	return nil
 }
 
-// removeCgroups removes the cgroups of that name with all below, and ends what still runs there.
+// removeCgroups removes the cgroups of that name with all below, and kills the processes that still run there.
 func removeCgroups(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, burialTime)
 	defer cancel()
@@ -77,7 +77,7 @@ func removeCgroups(ctx context.Context, name string) error {
 	return nil
 }
 
-// removeTree removes a cgroup after those below it. The files in it go with it.
+// removeTree removes a cgroup after those below it. Its files disappear with it.
 func removeTree(path string) error {
 	entries, err := os.ReadDir(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -119,7 +119,7 @@ func kill(id int) {
 	}
 }
 
-// removeAbandonedCgroups removes those of processes that are no more.
+// removeAbandonedCgroups removes the cgroups of processes that no longer exist.
 func removeAbandonedCgroups(ctx context.Context) error {
 	var errs []error
 	for _, hierarchy := range hierarchies() {
@@ -136,10 +136,10 @@ func removeAbandonedCgroups(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// cgroupOf names the cgroup of a node: by its owner and, since one process may have several nodes, by a number.
+// cgroupOf returns the name of the cgroup of a node: its owner and, since one process may have several nodes, a number.
 func cgroupOf(o owner, number int) string { return fmt.Sprintf("%s%s-%d", cgroupPrefix, o, number) }
 
-// ownerOfCgroup reads what cgroupOf has written.
+// ownerOfCgroup parses what cgroupOf returns.
 func ownerOfCgroup(name string) (o owner, ours bool) {
 	rest, ours := strings.CutPrefix(name, cgroupPrefix)
 	end := strings.LastIndexByte(rest, '-')

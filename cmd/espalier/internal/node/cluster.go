@@ -16,7 +16,7 @@ type Cluster struct {
 	Node *Node
 }
 
-// StartCluster starts both: what an "espalier up --node" consists of, without the custom resources and controllers of Espalier.
+// StartCluster starts both: an "espalier up --node" without the custom resources and controllers of Espalier.
 func StartCluster(ctx context.Context, opts controlplane.Options, programs Programs) (*Cluster, error) {
 	if err := Check(programs); err != nil {
 		return nil, err

@@ -25,19 +25,19 @@ const (
 	containerdSocket = "/run/containerd/containerd.sock"
 
 	etcFolder        = "etc"
-	netFolder        = "net.d" // containerd takes any file in there for the configuration of a network
+	netFolder        = "net.d" // containerd treats every file in it as a network configuration
 	logFolder        = "log"
 	kubeletFolder    = "kubelet"
 	containerdFolder = "containerd"
 	podLogsFolder    = "pods"
 )
 
-// inside is a path in the directory of the node, as its programs see it.
+// inside returns a path in the directory of the node, as its programs see it.
 func inside(parts ...string) string {
 	return filepath.Join(append([]string{nodeinit.StateDir}, parts...)...)
 }
 
-// configuration writes what the programs of the node read.
+// configuration writes the configuration files of the node's programs.
 type configuration struct {
 	cp      *controlplane.ControlPlane
 	network *Network
@@ -70,8 +70,8 @@ func (c configuration) write() error {
 	return nil
 }
 
-// addCredentials gives each program the identity that Kubernetes expects of it. The controller manager does the work of many, so it
-// is the administrator; the name server reads the same as the proxy, and shares its identity.
+// addCredentials gives each program the identity that Kubernetes expects. The controller manager runs many controllers, so it is the
+// administrator; the name server reads the same objects as the proxy, and shares its identity.
 func (c configuration) addCredentials(texts map[string][]byte) error {
 	certificate, key, err := c.cp.Certificate("node-kubelet", pkix.Name{
 		CommonName: "system:node:" + Name, Organization: []string{"system:nodes"},
@@ -96,16 +96,16 @@ func (c configuration) addCredentials(texts map[string][]byte) error {
 	return err
 }
 
-// asJSON encodes what this file consists of.
+// asJSON encodes values of this file.
 func asJSON(value map[string]any) []byte {
 	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
-		panic(err) // It is made of strings, numbers and maps.
+		panic(err) // The value consists of strings, numbers and maps.
 	}
 	return text
 }
 
-// containerd: without restrict_oom_score_adj no pod can run where the machine withholds the right to set it.
+// containerd returns its configuration. Without restrict_oom_score_adj, no pod can run where the machine withholds the right to set it.
 func (c configuration) containerd() string {
 	const cri = `plugins."io.containerd.grpc.v1.cri"`
 	return strings.Join([]string{
@@ -134,8 +134,7 @@ func (c configuration) containerd() string {
 	}, "\n")
 }
 
-// podNetwork makes all pods ports of the node's bridge. Which addresses are taken is remembered in memory, as the pods are gone when
-// the node is.
+// podNetwork makes all pods ports of the node's bridge. Allocated addresses are recorded in memory, because the pods end with the node.
 func (c configuration) podNetwork() map[string]any {
 	return map[string]any{
 		"cniVersion": "0.4.0",
@@ -156,7 +155,8 @@ func (c configuration) podNetwork() map[string]any {
 	}
 }
 
-// kubelet: images come from nowhere once they are gone, so none is removed for want of space, and no pod either.
+// kubelet returns its configuration. Images cannot be pulled again once they are gone, so no image is removed for lack of space, and no pod
+// is evicted.
 func (c configuration) kubelet() map[string]any {
 	return map[string]any{
 		"apiVersion":    "kubelet.config.k8s.io/v1beta1",
@@ -187,8 +187,8 @@ func (c configuration) kubelet() map[string]any {
 	}
 }
 
-// proxy: whatever goes to a service seems to come from the node. Pods are neighbours on one bridge, and would otherwise answer each
-// other directly, past the proxy.
+// proxy returns its configuration. Traffic to a service appears to come from the node. Pods are neighbours on one bridge, and would
+// otherwise answer each other directly, past the proxy.
 func (c configuration) proxy() map[string]any {
 	return map[string]any{
 		"apiVersion":         "kubeproxy.config.k8s.io/v1alpha1",
@@ -205,12 +205,12 @@ func (c configuration) proxy() map[string]any {
 	}
 }
 
-// containerdProcess comes before all others.
+// containerdProcess starts before all others.
 func containerdProcess() nodeinit.Process {
 	return nodeinit.Process{Name: "containerd", Args: []string{"containerd", "--config", inside(etcFolder, "containerd.toml")}}
 }
 
-// processes are those that follow. The control plane runs the controllers that the controller manager leaves out.
+// processes returns the remaining processes, in order. The control plane runs the controllers that the controller manager omits.
 func (c configuration) processes() []nodeinit.Process {
 	kubeconfig := func(name string) string { return "--kubeconfig=" + inside(etcFolder, name+".kubeconfig") }
 	return []nodeinit.Process{
@@ -224,7 +224,7 @@ func (c configuration) processes() []nodeinit.Process {
 			"--service-account-private-key-file=" + inside(etcFolder, "service-account.key"),
 			"--controllers=*,-garbage-collector-controller,-namespace-controller,-clusterrole-aggregation-controller," +
 				"-serviceaccount-controller,-serviceaccount-token-controller",
-			"--node-monitor-grace-period=4m", // A busy machine is no lost node.
+			"--node-monitor-grace-period=4m", // A busy machine is not a lost node.
 		}},
 		{Name: "kube-scheduler", Args: []string{
 			"", "kube-scheduler", kubeconfig("kube-scheduler"), "--leader-elect=false", "--bind-address=127.0.0.1",

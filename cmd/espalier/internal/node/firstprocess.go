@@ -28,13 +28,13 @@ type firstProcess struct {
 	answers chan nodeinit.News
 
 	mu   sync.Mutex
-	lost error // why the node has ended by itself
+	lost error // why the node ended by itself
 
-	// over is closed when the process has ended, and with it all others of the node.
+	// over is closed when the process has ended, and with it all other processes of the node.
 	over chan struct{}
 }
 
-// startFirst returns when the process is ready for orders.
+// startFirst returns when the process accepts orders.
 func startFirst(ctx context.Context, program, dir string) (*firstProcess, error) {
 	log, err := os.OpenFile(filepath.Join(dir, logFolder, "init.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -64,8 +64,8 @@ func startFirst(ctx context.Context, program, dir string) (*firstProcess, error)
 	return p, nil
 }
 
-// launch starts the process on a thread that lives as long as the process: the kernel takes the end of the thread for the end of
-// the parent.
+// launch starts the process on a thread that lives as long as the process: the kernel treats the end of the thread as the end of the
+// parent.
 func (p *firstProcess) launch(news io.Reader) error {
 	started := make(chan error)
 	go func() {
@@ -84,7 +84,7 @@ func (p *firstProcess) launch(news io.Reader) error {
 	return <-started
 }
 
-// listen hears what the process has to tell until it ends.
+// listen receives news from the process until it ends.
 func (p *firstProcess) listen(news io.Reader) {
 	decoder := json.NewDecoder(news)
 	for {
@@ -98,11 +98,11 @@ func (p *firstProcess) listen(news io.Reader) {
 			continue
 		}
 		p.lose(fmt.Errorf("%s has ended: %s: %s", next.Ended, next.How, p.endOf(next.Ended)))
-		_ = p.cmd.Process.Kill() // A node that lacks a part is none.
+		_ = p.cmd.Process.Kill() // A node that lacks a part is useless.
 	}
 }
 
-// lose keeps the first reason.
+// lose keeps the first reason why the node ended.
 func (p *firstProcess) lose(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,7 +117,7 @@ func (p *firstProcess) reason() error {
 	return p.lost
 }
 
-// order returns when it has been carried out.
+// order returns when the order is carried out.
 func (p *firstProcess) order(ctx context.Context, order nodeinit.Order) error {
 	line, err := json.Marshal(order)
 	if err != nil {
@@ -145,10 +145,10 @@ func (p *firstProcess) answer(ctx context.Context) error {
 	}
 }
 
-// shownLog is how much of a log explains an end.
+// shownLog is how many bytes of a log an error quotes.
 const shownLog = 2000
 
-// endOf returns the last lines of the log of a program, which is what explains why it has ended.
+// endOf returns the last lines of a program's log, which explain why it ended.
 func (p *firstProcess) endOf(program string) string {
 	path := filepath.Join(p.dir, logFolder, program+".log")
 	content, err := os.ReadFile(path)
@@ -162,12 +162,12 @@ func (p *firstProcess) endOf(program string) string {
 func (p *firstProcess) kill() {
 	_ = p.cmd.Process.Kill()
 	for range p.answers {
-		continue // Nobody waits for them any more.
+		continue // Drop answers that nobody waits for.
 	}
 	<-p.over
 }
 
-// command is one that runs inside of the node.
+// command returns a command that runs inside the node.
 func (p *firstProcess) command(ctx context.Context, arguments ...string) *exec.Cmd {
 	enter := []string{"--target", fmt.Sprint(p.cmd.Process.Pid), "--mount", "--net", "--uts", "--ipc", "--"}
 	return exec.CommandContext(ctx, "nsenter", append(enter, arguments...)...)

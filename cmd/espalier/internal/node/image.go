@@ -51,7 +51,7 @@ func (i Image) Archive() ([]byte, error) {
 	})
 }
 
-// layer holds the programs, the folders around them, and one for files that come and go.
+// layer contains the programs, the folders around them, and one for temporary files.
 func (i Image) layer() ([]byte, error) {
 	files := []tarFile{{name: "tmp/", mode: 0o1777}}
 	known := map[string]bool{}
@@ -69,7 +69,7 @@ func (i Image) layer() ([]byte, error) {
 }
 
 type tarFile struct {
-	name    string // of a folder if it ends in a slash
+	name    string // a folder if it ends in a slash
 	mode    int64
 	content []byte
 }

@@ -31,31 +31,30 @@ const (
 	prefixLength                                     = 24
 )
 
-// Network is a network of its own between this machine and a node, claimed for this process.
+// Network is a separate network between this machine and a node, claimed for this process.
 type Network struct {
 	number int
 	owner  owner
 }
 
-// Machine is the address of this machine on the network.
+// Machine returns the address of this machine on the network.
 func (n *Network) Machine() net.IP { return n.host(machineHost) }
 
-// Node is the address of the node.
+// Node returns the address of the node.
 func (n *Network) Node() net.IP { return n.host(nodeHost) }
 
 func (n *Network) host(number int) net.IP {
 	return net.IPv4(10, 244, byte(n.number), byte(number)).To4()
 }
 
-// Subnet has the addresses of all pods.
+// Subnet returns the subnet with the addresses of all pods.
 func (n *Network) Subnet() string { return fmt.Sprintf("%s/%d", n.host(0), prefixLength) }
 
-// outside is the name of the interface on this machine, and inside that of its other end.
+// outside returns the name of the interface on this machine, and inside that of its other end.
 func (n *Network) outside() string { return interfacePrefix + strconv.Itoa(n.number) }
 func (n *Network) inside() string  { return n.outside() + "n" }
 
-// Claim finds addresses that nobody uses, and connects this machine to them. It first removes what killed processes have left of
-// their nodes.
+// Claim finds unused addresses, and connects this machine to them. It first removes what killed processes have left of their nodes.
 func Claim(ctx context.Context) (*Network, error) {
 	unlock, err := lockInterfaces()
 	if err != nil {
@@ -100,11 +99,11 @@ func (n *Network) connect(ctx context.Context) error {
 	return nil
 }
 
-// Release gives the addresses back.
+// Release frees the addresses.
 func (n *Network) Release(ctx context.Context) error { return removeInterface(ctx, n.outside()) }
 
-// lockInterfaces keeps other processes that use this package from looking at interfaces that are only half made. The kernel gives
-// the lock back when this process ends, however it ends.
+// lockInterfaces prevents other processes that use this package from seeing interfaces that are only half created. The kernel releases the
+// lock when this process ends, however it ends.
 func lockInterfaces() (unlock func(), err error) {
 	folder, err := os.Open(interfaceFolder)
 	if err != nil {
@@ -116,7 +115,7 @@ func lockInterfaces() (unlock func(), err error) {
 	return func() { _ = folder.Close() }, nil
 }
 
-// removeAbandonedInterfaces removes our interfaces whose owners are no more, or did not live long enough to say who they are.
+// removeAbandonedInterfaces removes our interfaces whose owners no longer exist, or ended before they recorded who they are.
 func removeAbandonedInterfaces(ctx context.Context) error {
 	entries, err := os.ReadDir(interfaceFolder)
 	if err != nil {
@@ -128,7 +127,7 @@ func removeAbandonedInterfaces(ctx context.Context) error {
 		if _, err := strconv.Atoi(number); !ours || err != nil {
 			continue
 		}
-		alias, _ := os.ReadFile(filepath.Join(interfaceFolder, entry.Name(), "ifalias")) // None means that nobody owns it.
+		alias, _ := os.ReadFile(filepath.Join(interfaceFolder, entry.Name(), "ifalias")) // An empty alias means that the interface has no owner.
 		if made, valid := parseOwner(strings.TrimSpace(string(alias))); !valid || !made.lives() {
 			errs = append(errs, removeInterface(ctx, entry.Name()))
 		}
@@ -136,7 +135,7 @@ func removeAbandonedInterfaces(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// removeInterface removes the other end, too. That it is gone already, as by the end of the node, is no error.
+// removeInterface also removes the other end. An interface that is already gone, for example because the node ended, is no error.
 func removeInterface(ctx context.Context, name string) error {
 	err := ip(ctx, "link", "delete", name)
 	if _, missing := os.Stat(filepath.Join(interfaceFolder, name)); errors.Is(missing, fs.ErrNotExist) {
@@ -153,7 +152,7 @@ func ip(ctx context.Context, arguments ...string) error {
 	return nil
 }
 
-// usedNetworks are those to which this machine knows a way, except for the way to everywhere else.
+// usedNetworks returns the networks to which this machine has a route, except for the default route.
 func usedNetworks() ([]netip.Prefix, error) {
 	content, err := os.ReadFile("/proc/net/route")
 	if err != nil {
@@ -162,8 +161,8 @@ func usedNetworks() ([]netip.Prefix, error) {
 	return parseRoutes(string(content)), nil
 }
 
-// parseRoutes reads the second field, a destination, and the eighth, its mask, of each line but the first: numbers in the order of
-// bytes of the machine.
+// parseRoutes reads the second field, a destination, and the eighth, its mask, of each line but the first: numbers in the machine's byte
+// order.
 func parseRoutes(table string) []netip.Prefix {
 	var result []netip.Prefix
 	for line := range strings.Lines(table) {

@@ -31,7 +31,7 @@ const (
 	// DefaultStartLimit is far beyond what a slow machine needs.
 	DefaultStartLimit = 10 * time.Minute
 
-	// startPace is how often is asked for what offers nothing to watch.
+	// startPace is the interval of polling for what offers nothing to watch.
 	startPace = 100 * time.Millisecond
 
 	folder = "node"
@@ -41,13 +41,13 @@ const (
 type Options struct {
 	// ControlPlane was started with the Machine address of the Network as its NodeAddress.
 	ControlPlane *controlplane.ControlPlane
-	// Network becomes that of the node, which releases it when it stops, also if it does not start.
+	// Network becomes the node's, which releases it when it stops, or if it does not start.
 	Network  *Network
 	Programs Programs
 
 	// StartLimit is how long the start may take. Zero means DefaultStartLimit.
 	StartLimit time.Duration
-	// Progress, if set, is told each step of the start just before it begins.
+	// Progress, if set, is called with each step of the start just before it begins.
 	Progress func(step string)
 }
 
@@ -116,7 +116,7 @@ func (n *Node) start(ctx context.Context, opts Options) (err error) {
 	return n.startPrograms(ctx, config, opts.Progress)
 }
 
-// startPrograms lets the kubelet come back first, for the controller manager removes pods whose node is not there.
+// startPrograms lets the kubelet return first, because the controller manager removes pods whose node does not exist.
 func (n *Node) startPrograms(ctx context.Context, config configuration, progress func(string)) error {
 	for _, process := range config.processes() {
 		progress("starting " + process.Name)
@@ -138,7 +138,7 @@ func (n *Node) isKnown(ctx context.Context) error {
 	return err
 }
 
-// prepare makes the files and the cgroup of the node.
+// prepare creates the files and the cgroup of the node.
 func (n *Node) prepare(opts Options) (configuration, error) {
 	dir := filepath.Join(opts.ControlPlane.DataDir(), folder)
 	for _, name := range []string{filepath.Join(etcFolder, netFolder), logFolder, kubeletFolder, containerdFolder, podLogsFolder} {
@@ -156,7 +156,7 @@ func (n *Node) prepare(opts Options) (configuration, error) {
 	return config, errors.Join(config.write(), makeCgroups(n.cgroup))
 }
 
-// connect gives the node its end of the network.
+// connect attaches the node's end of the network.
 func (n *Node) connect(ctx context.Context) error {
 	if err := ip(ctx, "link", "set", n.network.inside(), "netns", fmt.Sprint(n.first.cmd.Process.Pid)); err != nil {
 		return err
@@ -167,7 +167,7 @@ func (n *Node) connect(ctx context.Context) error {
 	}})
 }
 
-// startContainerd returns when pods have what holds them together.
+// startContainerd returns when containerd has the image that holds pods together.
 func (n *Node) startContainerd(ctx context.Context, pause string) error {
 	process := containerdProcess()
 	if err := n.first.order(ctx, nodeinit.Order{Start: &process}); err != nil {
@@ -187,7 +187,7 @@ func (n *Node) startContainerd(ctx context.Context, pause string) error {
 	return n.ImportImage(ctx, bytes.NewReader(archive))
 }
 
-// await returns when the condition holds, or cannot hold any more. The condition says why it does not.
+// await returns when the condition holds, or cannot hold any more. The condition returns why it does not hold.
 func (n *Node) await(ctx context.Context, holds func(context.Context) error) error {
 	ticker := time.NewTicker(startPace)
 	defer ticker.Stop()
@@ -211,7 +211,7 @@ func (n *Node) containerdAnswers(ctx context.Context) error {
 	return err
 }
 
-// containerd runs containerd's own client inside of the node.
+// containerd runs containerd's own client inside the node.
 func (n *Node) containerd(ctx context.Context, input io.Reader, arguments ...string) (string, error) {
 	cmd := n.first.command(ctx, append([]string{"ctr", "--address", containerdSocket, "--namespace", "k8s.io"}, arguments...)...)
 	var stdout, stderr bytes.Buffer
@@ -222,7 +222,7 @@ func (n *Node) containerd(ctx context.Context, input io.Reader, arguments ...str
 	return stdout.String(), nil
 }
 
-// isReady asks the kubelet by way of the API server, and the name server itself.
+// isReady asks the kubelet through the API server, and the name server directly.
 func (n *Node) isReady(ctx context.Context) error {
 	node, err := n.client.CoreV1().Nodes().Get(ctx, Name, metav1.GetOptions{})
 	if err != nil {
@@ -243,7 +243,7 @@ func (n *Node) isReady(ctx context.Context) error {
 	return err
 }
 
-// ImportImage loads the images of an archive, as "docker save" or an OCI layout has them, under the names that they have in there. It
+// ImportImage loads the images of an archive, in the format of "docker save" or as an OCI layout, under their names in the archive. It
 // returns when pods can use them.
 func (n *Node) ImportImage(ctx context.Context, archive io.Reader) error {
 	if _, err := n.containerd(ctx, archive, "images", "import", "-"); err != nil {
@@ -252,7 +252,7 @@ func (n *Node) ImportImage(ctx context.Context, archive io.Reader) error {
 	return n.await(ctx, n.knowsImages)
 }
 
-// knowsImages is content when the part of containerd that serves the kubelet has taken note of all images, which it does by a label.
+// knowsImages succeeds when the part of containerd that serves the kubelet has registered all images, which it marks with a label.
 func (n *Node) knowsImages(ctx context.Context) error {
 	table, err := n.containerd(ctx, nil, "images", "list")
 	if err != nil {
@@ -267,10 +267,10 @@ func (n *Node) knowsImages(ctx context.Context) error {
 	return nil
 }
 
-// Done is closed when the node has ended, by Stop or by itself. One that ended by itself still wants a Stop.
+// Done is closed when the node has ended, by Stop or by itself. A node that ended by itself still needs a Stop.
 func (n *Node) Done() <-chan struct{} { return n.done }
 
-// Err says, once Done is closed, why the node ended by itself. It is nil after a Stop.
+// Err returns, once Done is closed, why the node ended by itself. It is nil after a Stop.
 func (n *Node) Err() error { return n.err }
 
 func (n *Node) watchDeath() {
@@ -283,20 +283,20 @@ func (n *Node) watchDeath() {
 	}
 }
 
-// Stop ends all processes of the node at once, as a loss of power does, and removes what they leave. Stopping twice is fine.
+// Stop ends all processes of the node at once, as a power failure does, and removes what they leave. Stopping twice is fine.
 func (n *Node) Stop(ctx context.Context) error {
 	n.stopping.Do(func() {
 		close(n.stopped)
 		n.first.kill()
-		_ = Forget(ctx, n.client) // The next start does it if the API server does not answer any more.
+		_ = Forget(ctx, n.client) // The next start does it if the API server no longer answers.
 		n.stopErr = n.cleanUp(ctx)
 	})
 	<-n.done
 	return n.stopErr
 }
 
-// Forget removes the node from the API server of a control plane beside which it does not run, so that it says of itself that it has
-// none. A node that comes back is there again, with the pods that were on it.
+// Forget removes the node from the API server of a control plane that runs without it, so that the API server shows no node. A node that
+// comes back is registered again, with the pods that were on it.
 func Forget(ctx context.Context, client kubernetes.Interface) error {
 	err := client.CoreV1().Nodes().Delete(ctx, Name, metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -305,7 +305,7 @@ func Forget(ctx context.Context, client kubernetes.Interface) error {
 	return nil
 }
 
-// cleanUp removes what does not go away with the processes.
+// cleanUp removes what does not end with the processes.
 func (n *Node) cleanUp(ctx context.Context) error {
 	return errors.Join(n.network.Release(ctx), removeCgroups(ctx, n.cgroup))
 }

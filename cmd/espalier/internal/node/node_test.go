@@ -28,10 +28,10 @@ import (
 	"espalier.dev/cmd/espalier/internal/nodetest"
 )
 
-// limit is for whatever the node does, on a machine with many other things to do.
+// limit bounds everything that the node does, on a machine that is busy with many other things.
 const limit = 10 * time.Minute
 
-// eventually waits until the condition holds; it returns why it does not.
+// eventually waits until the condition holds; the condition returns why it does not.
 func eventually(t *testing.T, what string, holds func(context.Context) error) {
 	t.Helper()
 	var missing error
@@ -52,7 +52,7 @@ func pod(arguments ...string) corev1.PodSpec {
 	return corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: nodetest.WorkloadImage, Args: arguments}}}
 }
 
-// job runs the workload to its end.
+// job runs the workload and waits for its end.
 func (w world) job(t *testing.T, name string, arguments ...string) {
 	t.Helper()
 	spec := pod(arguments...)
@@ -72,7 +72,7 @@ func (w world) job(t *testing.T, name string, arguments ...string) {
 	})
 }
 
-// pods tells how the pods are doing, for messages.
+// pods describes the pods, for messages.
 func (w world) pods(ctx context.Context, selector string) string {
 	pods, err := w.client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
@@ -85,7 +85,7 @@ func (w world) pods(ctx context.Context, selector string) string {
 	return strings.Join(parts, "\n")
 }
 
-// serve makes a Deployment with a readiness probe, and a Service before it.
+// serve creates a Deployment with a readiness probe, and a Service in front of it.
 func (w world) serve(t *testing.T, name string) {
 	t.Helper()
 	labels := map[string]string{"app": name}
@@ -157,7 +157,7 @@ func TestPodsRun(t *testing.T) {
 
 const roleVariable = "NODE_TEST_ROLE"
 
-// TestTheOneToBeKilled is no test but the process that the next one kills.
+// TestTheOneToBeKilled is not a test but the process that the next one kills.
 func TestTheOneToBeKilled(t *testing.T) {
 	if os.Getenv(roleVariable) == "" {
 		return
@@ -167,7 +167,7 @@ func TestTheOneToBeKilled(t *testing.T) {
 	select {}
 }
 
-// Whatever a killed process leaves of its node is gone at the latest when the next one has started.
+// The leftovers of a killed process's node are gone at the latest when the next node has started.
 func TestAKilledOneLeavesNothingForTheNext(t *testing.T) {
 	before := nodetest.Traces(t)
 	victim := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTheOneToBeKilled$", "-test.v")

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// owner identifies a process among all that have ever run since the machine was started.
+// owner identifies a process among all that have run since the machine booted.
 type owner struct {
 	process int
-	began   string // in ticks of the kernel since it was started
+	began   string // in ticks of the kernel since boot
 }
 
 func thisProcess() (owner, error) {
@@ -27,20 +27,20 @@ func thisProcess() (owner, error) {
 
 func (o owner) String() string { return fmt.Sprintf("%d-%s", o.process, o.began) }
 
-// parseOwner reads what String has written.
+// parseOwner parses what String returns.
 func parseOwner(text string) (owner, bool) {
 	id, began, found := strings.Cut(text, "-")
 	process, err := strconv.Atoi(id)
 	return owner{process: process, began: began}, found && err == nil && began != ""
 }
 
-// lives reports whether the process still runs.
+// lives reports whether the process is still running.
 func (o owner) lives() bool {
 	began, err := beginOf(o.process)
 	return err == nil && began == o.began
 }
 
-// beginOf reads the field 22 of /proc/ID/stat. The name of the program before it may contain anything.
+// beginOf reads field 22 of /proc/ID/stat. The name of the program before it may contain anything.
 func beginOf(process int) (string, error) {
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", process))
 	if err != nil {

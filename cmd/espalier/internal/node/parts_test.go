@@ -35,7 +35,7 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 	}
 }
 
-// A machine that lacks nothing but packages can be helped.
+// A machine that lacks only packages gets an error that names them.
 func TestMissingPackagesAreNamed(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "espalier-node")
 	if err := os.WriteFile(program, nil, 0o600); err != nil {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// lock waits until nobody else has the lock of a folder.
+// lock waits until it holds the lock of a folder.
 func lock(folder *os.File) error {
 	for {
 		if err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {
@@ -18,8 +18,8 @@ func lock(folder *os.File) error {
 	}
 }
 
-// apart makes a process the first one of namespaces of its own. The kernel kills it when the thread that has started it ends, and it
-// does not hear the Ctrl-C of the terminal.
+// apart makes a process the first one of new namespaces. The kernel kills it when the thread that started it ends, and Ctrl-C in the
+// terminal does not reach it.
 func apart() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC,

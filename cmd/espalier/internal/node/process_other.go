@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// lock is never reached, as little as apart.
+// lock is never reached: Check reports that a node needs Linux.
 func lock(*os.File) error { return errors.ErrUnsupported }
 
-// apart is never reached: Check says that a node needs Linux.
+// apart is never reached: Check reports that a node needs Linux.
 func apart() *syscall.SysProcAttr { return nil }

@@ -14,13 +14,13 @@ import (
 	"strings"
 )
 
-// Programs are the two that belong to this project. "make node" builds them.
+// Programs are the two programs of this project. "make node" builds them.
 type Programs struct {
 	Node  string // cmd/espalier/node
 	Pause string // cmd/espalier/pause, which must not need any library
 }
 
-// ProgramsBeside returns the programs that lie in the directory of an executable.
+// ProgramsBeside returns the programs in the directory of an executable.
 func ProgramsBeside(executable string) Programs {
 	if target, err := filepath.EvalSymlinks(executable); err == nil {
 		executable = target
@@ -32,7 +32,7 @@ func ProgramsBeside(executable string) Programs {
 // ErrUnfit is the error of a machine on which no node can run.
 var ErrUnfit = errors.New("this machine cannot run a node")
 
-// PackagesError is the error of a machine that lacks Debian packages, and, as far as that can be told without them, nothing else.
+// PackagesError is the error of a machine that lacks Debian packages, and nothing else, as far as can be determined without them.
 type PackagesError struct{ Names []string }
 
 func (e *PackagesError) Error() string {
@@ -46,7 +46,7 @@ func howToInstall(names []string) string {
 	return fmt.Sprintf("Debian packages are missing: run \"apt-get install --no-install-recommends %s\"", strings.Join(names, " "))
 }
 
-// packages say which Debian package brings which command.
+// packages maps Debian packages to the commands that they provide.
 var packages = []struct{ name, command string }{
 	{"containerd", "containerd"}, {"containerd", "containerd-shim-runc-v2"}, {"containerd", "ctr"},
 	{"runc", "runc"},
@@ -60,11 +60,11 @@ const pluginPackage = "containernetworking-plugins"
 
 var (
 	plugins = []string{"bridge", "host-local", "loopback", "portmap"}
-	// pluginFolders are where Debian puts network plugins, and where everybody else does.
+	// pluginFolders are the folders for network plugins: that of Debian, and the usual one.
 	pluginFolders = []string{"/usr/lib/cni", "/opt/cni/bin"}
 )
 
-// Check says all that is missing on this machine, and how to get it.
+// Check reports everything that is missing on this machine, and how to get it.
 func Check(programs Programs) error {
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("%w: a node needs Linux, and this is %s", ErrUnfit, runtime.GOOS)
@@ -107,7 +107,7 @@ func missingPackages() []string {
 	return missing
 }
 
-// pluginFolder is where all plugins of the network are.
+// pluginFolder returns the folder that contains all required network plugins.
 func pluginFolder() (string, error) {
 	for _, folder := range pluginFolders {
 		lacks := func(plugin string) bool {

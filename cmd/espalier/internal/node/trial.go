@@ -15,24 +15,23 @@ import (
 	"espalier.dev/cmd/espalier/internal/nodeinit"
 )
 
-// The parts of a trial, which the program that carries it out plays one after the other, and where they meet.
+// The parts of a trial, which the program runs one after the other, and where they meet.
 const (
 	trialInside    = "inside"
 	trialContained = "contained"
 
 	// trialProgram is the program in the lower layer of the overlay of its container.
 	trialLayer, trialProgram = "lower", "program"
-	// trialResult is a file that says that everything has worked.
+	// trialResult is a file that exists if everything has worked.
 	trialResult = "result"
 	trialPassed = "this machine can run a node\n"
 )
 
-// Try does on this machine what a node does with it, but small and without anything of Kubernetes: it makes network, cgroups and
-// namespaces, and in them it mounts an overlay, translates addresses, and lets runc run a container. So it finds out what no list can
-// tell, such as what a container in which all this runs keeps back. An error says what this machine does not allow; nothing is left
-// behind.
+// Try does on this machine what a node does, on a small scale and without Kubernetes: it creates network, cgroups and namespaces, and in
+// them mounts an overlay, translates addresses, and lets runc run a container. So it finds what no list can show, such as the restrictions
+// of a container in which all this runs. An error says what this machine does not permit; nothing is left behind.
 //
-// The program hands its arguments to TrialPart, and needs no libraries.
+// The program passes its arguments to TrialPart, and needs no libraries.
 func Try(ctx context.Context, program string) error {
 	if err := Check(Programs{Node: program, Pause: program}); err != nil {
 		return err
@@ -80,7 +79,7 @@ func (n *Node) try(ctx context.Context, program, dir string) (err error) {
 	if err := n.connect(ctx); err != nil {
 		return err
 	}
-	// Its end is the end of the node, for which there is an error whatever became of it.
+	// Its end is the end of the node, which is an error whatever the result.
 	err = n.first.order(ctx, nodeinit.Order{Start: &nodeinit.Process{Name: trialInside, Args: []string{"", trialInside, n.cgroup}}})
 	if err == nil {
 		select {
@@ -92,7 +91,7 @@ func (n *Node) try(ctx context.Context, program, dir string) (err error) {
 	return verdict(dir, err)
 }
 
-// verdict reads what the trial came to inside of the namespaces.
+// verdict reads the result of the trial inside the namespaces.
 func verdict(dir string, err error) error {
 	if text, _ := os.ReadFile(filepath.Join(dir, trialResult)); string(text) == trialPassed {
 		return nil

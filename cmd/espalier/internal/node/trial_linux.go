@@ -14,7 +14,7 @@ import (
 	"espalier.dev/cmd/espalier/internal/nodeinit"
 )
 
-// TrialPart plays the part of a trial that the arguments of its program ask for, if they do.
+// TrialPart runs the part of a trial that the arguments name, if they name one.
 func TrialPart(arguments []string) (code int, known bool) {
 	var err error
 	switch {
@@ -59,7 +59,7 @@ func tryMessages() error {
 	return file.Close()
 }
 
-// trialRoot is where the overlay is, which becomes the root of the container.
+// trialRoot returns the mount point of the overlay, which becomes the root of the container.
 func trialRoot() string { return inside(containerdFolder, "rootfs") }
 
 func tryOverlay() error {
@@ -73,7 +73,7 @@ func tryOverlay() error {
 	return syscall.Mount("overlay", trialRoot(), "overlay", 0, options)
 }
 
-// trialRules are of the sorts that the proxy makes for services.
+// trialRules are of the kinds that the proxy creates for services.
 const trialRules = `
 table ip espalier-trial {
 	map services { type ipv4_addr . inet_proto . inet_service : verdict; }
@@ -99,7 +99,8 @@ func tryContainer(cgroup string) error {
 	return tryCommand("", "runc", "--root", "/run/trial", "run", "--bundle", bundle, "trial")
 }
 
-// trialContainer is what runc reads: a container as pods have them, with the mounts, namespaces and limits that need a right.
+// trialContainer returns the configuration for runc: a container like those of pods, with the mounts, namespaces and limits that need a
+// right.
 func trialContainer(cgroup string) map[string]any {
 	mounts := []any{}
 	for _, m := range []struct{ kind, at, access string }{

@@ -5,5 +5,5 @@
 
 package node
 
-// TrialPart knows no parts: Check says that a node needs Linux.
+// TrialPart knows no parts: Check reports that a node needs Linux.
 func TrialPart([]string) (code int, known bool) { return 0, false }

@@ -22,7 +22,7 @@ import (
 func buildTrial(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
-	if err := os.Chmod(filepath.Dir(folder), 0o755); err != nil { // Others than root run it, too.
+	if err := os.Chmod(filepath.Dir(folder), 0o755); err != nil { // Users other than root also run it.
 		t.Fatal(err)
 	}
 	program := filepath.Join(folder, "trial")
@@ -35,13 +35,13 @@ func buildTrial(t *testing.T) string {
 	return program
 }
 
-// A machine that keeps something back is recognised, and so is this one, which does not. CI leaves out what needs a node where the trial
-// says so: without these tests it might leave it out everywhere, or turn red elsewhere.
+// The trial recognises a machine that withholds something, and this machine, which does not. CI omits the tests on a node where the trial
+// fails: without these tests it might omit them everywhere, or fail elsewhere.
 func TestAMachineIsTried(t *testing.T) {
 	program := buildTrial(t)
 	for name, c := range map[string]struct {
 		shell string // in which $0 is the program
-		own   string // is done first, in a mount namespace of its own
+		own   string // runs first, in a separate mount namespace
 		code  int
 		said  string
 		lacks string
@@ -83,5 +83,5 @@ func TestAMachineIsTried(t *testing.T) {
 	}
 }
 
-// readOnlyCgroups is how containers without rights see them.
+// readOnlyCgroups makes cgroups read-only, as in unprivileged containers.
 const readOnlyCgroups = `for at in $(grep -o " /sys/fs/cgroup[^ ]*" /proc/self/mounts); do mount -o remount,bind,ro "$at"; done`

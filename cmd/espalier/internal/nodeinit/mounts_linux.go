@@ -14,18 +14,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// scratch are the directories into which containerd, the kubelet and the network plugins write without being asked where. The node
-// sees empty ones instead, in memory.
+// scratch are the directories into which containerd, the kubelet and the network plugins write by default. The node sees empty ones
+// instead, in memory.
 var scratch = []string{"/run", "/var/lib", "/var/log"}
 
-// wholeMachine are settings that the kubelet writes and that know no namespaces. The node sees copies instead.
+// wholeMachine are settings that the kubelet writes and that are not namespaced. The node sees copies instead.
 var wholeMachine = []string{
 	"vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops", "kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes",
 }
 
-// prepare makes the mounts of the node, none of which the machine sees.
+// prepare creates the mounts of the node, none of which are visible on the machine.
 func prepare(state, hostname string) error {
-	// Found now, for it may lie in a directory that is about to be covered.
+	// Opened now, because it may be in a directory that is about to be covered.
 	found, err := unix.Open(state, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", state, err)
@@ -54,10 +54,10 @@ func prepare(state, hostname string) error {
 			return err
 		}
 	}
-	return mount("", "/", "", unix.MS_REC|unix.MS_SHARED) // Volumes of pods may ask for propagation.
+	return mount("", "/", "", unix.MS_REC|unix.MS_SHARED) // Volumes of pods may require propagation.
 }
 
-// cover mounts something empty over what is there.
+// cover mounts empty file systems over the directories.
 func cover() error {
 	for _, directory := range scratch {
 		if err := mount("tmpfs", directory, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -67,7 +67,7 @@ func cover() error {
 	return nil
 }
 
-// hide puts a copy in the place of a setting of the kernel.
+// hide mounts a copy over a setting of the kernel.
 func hide(setting string) error {
 	original := filepath.Join("/proc/sys", setting)
 	content, err := os.ReadFile(original)

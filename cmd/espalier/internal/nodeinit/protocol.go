@@ -9,16 +9,16 @@ package nodeinit
 // StateDir is where the programs of the node find the directory of the node.
 const StateDir = "/run/node"
 
-// Order is what is to be done: one of its fields is set.
+// Order is an order to the first process: one of its fields is set.
 type Order struct {
 	Network *Network `json:"network,omitempty"`
 	Start   *Process `json:"start,omitempty"`
 }
 
-// Network says how the node is connected.
+// Network describes how the node is connected.
 type Network struct {
 	Uplink  string `json:"uplink"`  // an interface that was moved here
-	Bridge  string `json:"bridge"`  // to be made; pods and the uplink are its ports
+	Bridge  string `json:"bridge"`  // to be created; pods and the uplink are its ports
 	Address string `json:"address"` // of the node, on the bridge, with the length of the prefix
 	Gateway string `json:"gateway"` // the machine at the other end of the uplink
 }
@@ -30,10 +30,10 @@ type Process struct {
 	Env  []string `json:"env,omitempty"`
 }
 
-// News is an answer to an order, or says that a process has ended.
+// News is an answer to an order, or reports that a process has ended.
 type News struct {
 	Done  bool   `json:"done,omitempty"`  // the order was carried out
 	Error string `json:"error,omitempty"` // why it was not
 	Ended string `json:"ended,omitempty"` // the name of a process that has ended
-	How   string `json:"how,omitempty"`   // it has ended
+	How   string `json:"how,omitempty"`   // how it ended
 }

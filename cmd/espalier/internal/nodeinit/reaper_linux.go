@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// reaper starts processes, and waits for them and for those whose parents have ended, which the kernel gives to the first process.
-// So nothing else in this process may wait for a child, os/exec included.
+// reaper starts processes, and waits for them and for orphans, which the kernel reparents to the first process. So nothing else in this
+// process may wait for a child, including os/exec.
 type reaper struct {
 	mu    sync.Mutex
 	known map[int]chan<- syscall.WaitStatus
@@ -21,7 +21,7 @@ type reaper struct {
 
 func newReaper() *reaper {
 	r := &reaper{known: map[int]chan<- syscall.WaitStatus{}}
-	signals := make(chan os.Signal, 1) // One that waits stands for all children that have ended.
+	signals := make(chan os.Signal, 1) // One pending signal stands for all children that have ended.
 	signal.Notify(signals, syscall.SIGCHLD)
 	go func() {
 		for range signals {
@@ -33,7 +33,7 @@ func newReaper() *reaper {
 	return r
 }
 
-// reap takes one child that has ended.
+// reap reaps one child that has ended.
 func (r *reaper) reap() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,7 +52,7 @@ func (r *reaper) reap() bool {
 	return true
 }
 
-// start returns where the end of the process will be told. The program is this one if the first argument is empty.
+// start returns a channel that receives the end of the process. The program is this one if the first argument is empty.
 func (r *reaper) start(arguments, env []string, output *os.File) (<-chan syscall.WaitStatus, error) {
 	path, arguments, err := locate(arguments)
 	if err != nil {
@@ -63,7 +63,7 @@ func (r *reaper) start(arguments, env []string, output *os.File) (<-chan syscall
 		return nil, err
 	}
 	defer input.Close()
-	r.mu.Lock() // such that the process is known before it is reaped
+	r.mu.Lock() // so that the process is known before it is reaped
 	defer r.mu.Unlock()
 	id, err := syscall.ForkExec(path, arguments, &syscall.ProcAttr{
 		Dir: "/", Env: env, Files: []uintptr{input.Fd(), output.Fd(), output.Fd()},

@@ -16,7 +16,7 @@ import (
 
 const searchPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// Run does what the package comment says. The state directory is that of the node outside of its namespaces.
+// Run implements the package comment. The state directory is that of the node outside its namespaces.
 func Run(state, hostname string, in io.Reader, out io.Writer) error {
 	if os.Getpid() != 1 {
 		return errors.New("this is the first process of a node: \"espalier up --node\" starts it")
@@ -51,7 +51,7 @@ type initProcess struct {
 	out *json.Encoder
 }
 
-// tell ends everything if nobody listens any more.
+// tell ends everything if nobody reads the news any more.
 func (i *initProcess) tell(news News) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -87,7 +87,7 @@ func (i *initProcess) start(process Process) error {
 func (i *initProcess) connect(network Network) error {
 	commands := [][]string{
 		{"link", "set", "lo", "up"},
-		// An address of its own keeps the bridge from taking that of whichever port comes or goes.
+		// A fixed address prevents the bridge from taking that of whichever port is added or removed.
 		{"link", "add", network.Bridge, "address", "02:00:00:00:00:01", "type", "bridge"},
 		{"link", "set", network.Uplink, "master", network.Bridge, "up"},
 		{"address", "add", network.Address, "dev", network.Bridge},
@@ -101,7 +101,7 @@ func (i *initProcess) connect(network Network) error {
 	}
 	settings := map[string]string{
 		"ip_forward": "1",
-		// What a service sends on leaves through the interface through which it came, and nobody is to be told of a shorter way.
+		// Forwarded traffic of a service leaves through the interface through which it came, and no redirect must be sent.
 		"conf/all/send_redirects":                    "0",
 		"conf/" + network.Bridge + "/send_redirects": "0",
 	}
@@ -113,7 +113,7 @@ func (i *initProcess) connect(network Network) error {
 	return nil
 }
 
-// ip runs the command of that name to its end.
+// ip runs the command ip.
 func (i *initProcess) ip(arguments []string) error {
 	read, write, err := os.Pipe()
 	if err != nil {

@@ -17,11 +17,11 @@ import (
 	"espalier.dev/cmd/espalier/internal/node"
 )
 
-// WorkloadImage is the name of the image that WorkloadArchive makes. Its entry point is the program in the folder "workload".
+// WorkloadImage is the name of the image that WorkloadArchive builds. Its entry point is the program in the folder "workload".
 const WorkloadImage = "espalier.local/workload:1"
 
-// Programs returns a directory with the programs of the node, under the names that "espalier up" expects. They are built first if
-// need be.
+// Programs returns a directory with the programs of the node, under the names that "espalier up" expects. It builds them first if
+// necessary.
 func Programs(t testing.TB) (directory string) {
 	t.Helper()
 	directory = t.TempDir()
@@ -56,7 +56,7 @@ func Start(t testing.TB) *node.Cluster {
 	return cluster
 }
 
-// Import gives a node the workload image.
+// Import imports the workload image into a node.
 func Import(t testing.TB, n *node.Node) {
 	t.Helper()
 	if err := n.ImportImage(t.Context(), bytes.NewReader(WorkloadArchive(t))); err != nil {
@@ -78,8 +78,8 @@ func WorkloadArchive(t testing.TB) []byte {
 	return archive
 }
 
-// Program builds a program for containers, by the go command in a directory. The linker gets the given flags beside those that leave out
-// what debuggers need. Nothing changes how packages are compiled, so that they come out of the cache that tests have filled.
+// Program builds a program for containers, with the go command in a directory. The linker gets the given flags in addition to those that
+// omit debug information. Packages are compiled as usual, so that they come from the cache that tests have filled.
 func Program(t testing.TB, directory, source, link string) []byte {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "program")

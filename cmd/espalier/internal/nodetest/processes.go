@@ -14,8 +14,8 @@ import (
 // Process is a process of a container, as this machine sees it.
 type Process int
 
-// ProcessOf finds the only process of a container by the ID that the status of its pod has. Zero means that there is none, since it has
-// ended or has not begun.
+// ProcessOf returns the only process of a container, given the container ID in the status of its pod. Zero means that there is none: it has
+// ended or has not started.
 func ProcessOf(t testing.TB, containerID string) Process {
 	t.Helper()
 	_, id, found := strings.Cut(containerID, "://")
@@ -36,7 +36,7 @@ func ProcessOf(t testing.TB, containerID string) Process {
 	return 0
 }
 
-// Status is what the kernel says of the process: user, capabilities and the like, by the names that proc(5) has for them.
+// Status returns the kernel's status of the process: user, capabilities and the like, under the names of proc(5).
 func (p Process) Status(t testing.TB) map[string]string {
 	t.Helper()
 	fields := map[string]string{}
@@ -47,7 +47,7 @@ func (p Process) Status(t testing.TB) map[string]string {
 	return fields
 }
 
-// Writable are the mounts that the process could write to, by their paths.
+// Writable returns the mounts that the process could write to, by their paths.
 func (p Process) Writable(t testing.TB) map[string]bool {
 	t.Helper()
 	const path, options = 4, 5

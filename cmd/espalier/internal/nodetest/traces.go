@@ -14,8 +14,8 @@ import (
 	"espalier.dev/cmd/espalier/internal/nodeinit"
 )
 
-// Traces are what a node makes on this machine, or could: cgroups, interfaces, mounts, processes, directories, rules of the firewall and
-// settings of the kernel.
+// Traces returns what a node creates on this machine, or could: cgroups, interfaces, mounts, processes, directories, firewall rules and
+// kernel settings.
 func Traces(t testing.TB) map[string]bool {
 	t.Helper()
 	result := map[string]bool{}
@@ -59,7 +59,7 @@ func Traces(t testing.TB) map[string]bool {
 	return result
 }
 
-// NothingLeft fails the test for each trace that was not there before.
+// NothingLeft fails the test for each trace that did not exist before.
 func NothingLeft(t testing.TB, before map[string]bool) {
 	t.Helper()
 	for trace := range Traces(t) {

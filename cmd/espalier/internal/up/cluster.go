@@ -21,7 +21,7 @@ const (
 	// stopTimeout bounds the shutdown of the control plane, and of the node before it. It ends only what hangs.
 	stopTimeout = 30 * time.Second
 
-	// programsVariable names a directory with the programs of the node. They otherwise lie beside this one.
+	// programsVariable names a directory with the programs of the node. By default, they are beside this one.
 	programsVariable = "ESPALIER_NODE_PROGRAMS"
 )
 
@@ -74,7 +74,7 @@ func (c *cluster) importImages(ctx context.Context, files []string, progress *pr
 			return fmt.Errorf("--node-image: %w", err)
 		}
 		err = c.node.ImportImage(ctx, file)
-		_ = file.Close() // It was only read.
+		_ = file.Close() // It was opened for reading.
 		if err != nil {
 			return fmt.Errorf("--node-image %s: %w", name, err)
 		}

@@ -15,8 +15,8 @@ import (
 	"espalier.dev/internal/manager"
 )
 
-// openLog returns the controllers' logger and the file it writes to, if it does. The
-// file of the run before is kept beside it. It stays open until the process ends.
+// openLog returns the controllers' logger and the name of the file that it writes to, if any. The file of the previous run is kept beside
+// it. It stays open until the process ends.
 func openLog(opts options, dir string) (log logr.Logger, name string, err error) {
 	if opts.verbose {
 		log, err = manager.NewLogger(opts.streams.ErrOut, manager.LogOptions{Format: manager.LogConsole, Level: "info"})

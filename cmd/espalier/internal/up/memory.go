@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// history is short, for clients of this server are close by and do not lag behind by minutes.
+// history is short, because clients of this server are local and do not lag behind by minutes.
 const history = time.Minute
 
-// garbagePercent is how much garbage may lie around, in percent of what is in use. An API server is mostly cache: with Go's default of
-// 100 every cached byte costs another one. Half of that costs a few percent more processor time, which a laptop has; at a quarter,
-// collecting takes a third of all processor time.
+// garbagePercent is how much garbage may accumulate, in percent of the memory in use. An API server is mostly cache: with Go's default of
+// 100, every cached byte costs another one. Half of that costs a few percent more CPU time, which a laptop has; at a quarter, garbage
+// collection takes a third of all CPU time.
 const garbagePercent = 50
 
-// saveMemory leaves the choice to whoever has made one in the environment.
+// saveMemory applies the default unless the environment sets one.
 func saveMemory() {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(garbagePercent)
@@ -27,17 +27,18 @@ func saveMemory() {
 }
 
 const (
-	// restInterval is how often is looked whether there is work.
+	// restInterval is how often the process checks whether there is work.
 	restInterval = 30 * time.Second
-	// restBytes is what may be allocated in that time at rest: controllers that look around. A single installation takes 16 MB.
+	// restBytes is what may be allocated in that time at rest, by controllers that only check their objects. A single installation takes 16
+	// MB.
 	restBytes = 64 << 20
-	// worthwhileBytes is what must have been allocated since memory was given back, for another time to be worth the collection.
+	// worthwhileBytes is how much must have been allocated since memory was last returned, to justify another collection.
 	worthwhileBytes = 256 << 20
 )
 
-// returnMemory gives back what only the start has needed, such as the descriptions of all kinds while they are put together, and from then
-// on, whenever a time of work is over, what only that has needed. Go by itself keeps room for as much garbage as there may be before
-// the next collection, and without work there is none.
+// returnMemory returns memory to the system that only the start needed, such as the descriptions of all kinds while they are assembled, and
+// from then on, after each period of work, what only that period needed. Go by itself keeps room for as much garbage as may accumulate
+// before the next collection, and without work there is no collection.
 func returnMemory(ctx context.Context) {
 	debug.FreeOSMemory()
 	work := pace{last: allocated(), returned: allocated()}
@@ -55,10 +56,10 @@ func returnMemory(ctx context.Context) {
 	}
 }
 
-// pace is how much had been allocated since the start of the process when it was last looked at, and when memory was last given back.
+// pace records how much had been allocated since the start of the process at the last check, and when memory was last returned.
 type pace struct{ last, returned uint64 }
 
-// over reports whether there was work, and is none any more.
+// over reports whether there was work that has now finished.
 func (p *pace) over(total uint64) bool {
 	rests := total-p.last < restBytes
 	p.last = total

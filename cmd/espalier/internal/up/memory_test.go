@@ -12,16 +12,16 @@ func TestMemoryIsGivenBackAfterWork(t *testing.T) {
 		total uint64 // in MB
 		want  bool
 	}{
-		{10, false},   // rest, and nothing to give back
+		{10, false},   // rest, and nothing to return
 		{500, false},  // work
 		{1000, false}, // more of it
-		{1010, true},  // the work is over
-		{1020, false}, // and stays over
+		{1010, true},  // the work has finished
+		{1020, false}, // and stays finished
 		{1080, false}, // a little work
 		{1090, false}, // is not worth a collection
 		{1150, false},
 		{1210, false},
-		{1270, true}, // unless there is much of it
+		{1270, true}, // unless it adds up
 		{1280, false},
 	} {
 		if got := p.over(look.total * mega); got != look.want {

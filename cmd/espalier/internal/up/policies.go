@@ -15,8 +15,8 @@ import (
 	"espalier.dev/config/admission"
 )
 
-// installPolicies applies the admission policy of approvals, so that a trial behaves as a cluster does. The API server needs a moment to
-// take it up; requests before that are accepted without it.
+// installPolicies applies the admission policy of approvals, so that a trial behaves like a cluster. The API server needs a moment to load
+// it; until then, it accepts requests without the policy.
 func installPolicies(ctx context.Context, config *rest.Config) error {
 	policy, binding, err := admission.Approvals()
 	if err != nil {

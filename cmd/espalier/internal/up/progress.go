@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// quietTime is how long a start may take before the user is told what goes on.
+// quietTime is how long a start may take before the user sees its progress.
 const quietTime = 2 * time.Second
 
-// progress prints the steps of a start that is not quick.
+// progress prints the steps of a slow start.
 type progress struct {
 	w     io.Writer
 	timer *time.Timer
@@ -38,7 +38,7 @@ func (p *progress) step(name string) {
 	p.print()
 }
 
-// speakUp prints the current step and lets later ones be printed.
+// speakUp prints the current step and enables later ones.
 func (p *progress) speakUp() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +52,7 @@ func (p *progress) print() {
 	}
 }
 
-// explain says of a start that took too long what it was about.
+// explain adds to the error of a start that took too long what the start was doing.
 func (p *progress) explain(err error, limit time.Duration) error {
 	if !errors.Is(err, errTooLong) {
 		return err

@@ -18,7 +18,9 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/cmd/espalier/internal/controlplane"
+	"espalier.dev/cmd/espalier/internal/gitops"
 	"espalier.dev/cmd/espalier/internal/node"
+	"espalier.dev/examples"
 	"espalier.dev/internal/artifact"
 	"espalier.dev/internal/definitions"
 	"espalier.dev/internal/deployer/helm"
@@ -30,7 +32,7 @@ import (
 )
 
 const (
-	// program is what this command calls itself in requests and traces.
+	// program is the name of this command in requests and traces.
 	program = "espalier-up"
 	// fieldOwner marks what this command writes.
 	fieldOwner = "espalier-up"
@@ -70,9 +72,9 @@ func run(ctx context.Context, opts options) (err error) {
 }
 
 // errTooLong ends a start that hangs.
-var errTooLong = errors.New("it takes too long")
+var errTooLong = errors.New("timed out")
 
-// interrupted forgives a start that the user has cut short.
+// interrupted returns no error for a start that the user has cut short.
 func interrupted(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), context.Canceled) && errors.Is(err, context.Canceled) {
 		return nil
@@ -86,25 +88,25 @@ type services struct {
 	cp    *controlplane.ControlPlane
 	node  *node.Node // nil if there is none
 	ui    net.Listener
-	group *errgroup.Group // of what runs
+	gitea *gitops.Server  // nil if no example needs it
+	group *errgroup.Group // of everything that runs
 
 	stop    context.CancelFunc
 	crds    int
 	log     string
 	logger  logr.Logger
-	kept    *web.LogKeeper // what the controllers say of deploy items, for the web UI
+	kept    *web.LogKeeper // keeps the controllers' log lines about deploy items, for the web UI
 	manager *manager.Manager
-	// stopTraces sends what is left of traces.
+	// stopTraces sends the remaining traces.
 	stopTraces func()
-	// uiAddress opens the web UI once.
+	// uiAddress signs in to the web UI once.
 	uiAddress string
 }
 
-// start returns when everything works. What it starts ends with the life, and its
-// errors go to the group and end the life.
+// start returns when everything works. What it starts ends with the context life; its errors go to the group and end life.
 func (s *services) start(life, starting context.Context, progress *progress) error {
 	life, s.stop = context.WithCancel(life)
-	ctx, cancel := context.WithCancelCause(starting) // Waiting for what has failed is in vain.
+	ctx, cancel := context.WithCancelCause(starting) // Stop waiting once a part has failed.
 	defer cancel(nil)
 	defer context.AfterFunc(life, func() { cancel(context.Cause(life)) })()
 	s.group.Go(func() error { return (&cluster{cp: s.cp, node: s.node}).untilLost(life) })
@@ -115,7 +117,7 @@ func (s *services) start(life, starting context.Context, progress *progress) err
 	s.kept = web.NewLogKeeper()
 	log = s.kept.Beside(log)
 	s.log, s.logger = name, log
-	ctrl.SetLogger(log) // before anybody logs, or controller-runtime complains on the terminal
+	ctrl.SetLogger(log) // before the first log line, or controller-runtime complains on the terminal
 	if s.stopTraces, err = otlp.Start(life, program, os.Getenv, log); err != nil {
 		s.stopTraces = func() {}
 		return err
@@ -130,6 +132,9 @@ func (s *services) start(life, starting context.Context, progress *progress) err
 	if err := installPolicies(ctx, config); err != nil {
 		return err
 	}
+	if err := s.prepareGitea(life, ctx, progress, config); err != nil {
+		return err
+	}
 	progress.step("starting the controllers")
 	if err := s.startManager(life, ctx, config); err != nil {
 		return err
@@ -139,16 +144,54 @@ func (s *services) start(life, starting context.Context, progress *progress) err
 			return err
 		}
 	}
+	return s.createExamples(ctx, progress)
+}
+
+// prepareGitea starts Gitea if an example needs it, and otherwise reserves the port of a kept one. It comes before the controllers, because
+// objects of earlier starts make them send credentials to that port.
+func (s *services) prepareGitea(life, starting context.Context, progress *progress, config *rest.Config) error {
+	if s.opts.wantsGitea() {
+		progress.step("starting Gitea")
+		if err := s.startGitea(life, starting); err != nil {
+			return err
+		}
+		return s.renewGitOps(starting, config)
+	}
+	held, err := gitops.Hold(s.cp.DataDir())
+	if err != nil {
+		fmt.Fprintln(s.opts.streams.ErrOut, "warning:", err)
+	}
+	if held != nil {
+		s.group.Go(func() error {
+			<-life.Done()
+			return held.Close()
+		})
+	}
+	return nil
+}
+
+func (s *services) createExamples(ctx context.Context, progress *progress) error {
 	for _, name := range s.opts.examples {
 		progress.step("creating the example " + name)
-		if err := createExample(ctx, s.manager.GetClient(), name); err != nil {
+		if err := s.createExample(ctx, name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// startUI serves the web UI for the user of this machine, whom the address in the summary lets in.
+// startGitea returns when Gitea has what the example needs.
+func (s *services) startGitea(life, starting context.Context) error {
+	gitea, err := gitops.Start(starting, s.opts.gitea, s.cp.DataDir())
+	if err != nil {
+		return fmt.Errorf("--example %s: %w", examples.GitOps, err)
+	}
+	s.gitea = gitea
+	s.group.Go(func() error { return gitea.Run(life) })
+	return nil
+}
+
+// startUI serves the web UI for the user of this machine, whom the address in the summary signs in.
 func (s *services) startUI(life context.Context, config *rest.Config) error {
 	standard, err := artifact.ParseDefault(s.opts.manager.Registries.DefaultRepositoryContext)
 	if err != nil {
@@ -166,13 +209,13 @@ func (s *services) startUI(life context.Context, config *rest.Config) error {
 	return nil
 }
 
-// abandon ends what has been started and returns what went wrong there.
+// abandon stops what has been started and returns the errors of that.
 func (s *services) abandon() error {
 	s.stop()
 	return s.group.Wait()
 }
 
-// installCRDs applies the definitions over those of any version: this is the only Espalier of its control plane.
+// installCRDs applies the CRDs over those of any version: this is the only Espalier of its control plane.
 func (s *services) installCRDs(ctx context.Context, config *rest.Config) error {
 	changes, err := definitions.Install(ctx, config, definitions.Options{Owner: fieldOwner, Version: version.Get().Version, Back: true})
 	s.crds = len(changes)
@@ -190,7 +233,7 @@ func (s *services) startManager(life, starting context.Context, config *rest.Con
 	}
 	s.group.Go(func() error { return s.manager.Start(life) })
 	select {
-	case <-s.manager.Elected(): // Without an election: when everything is started.
+	case <-s.manager.Elected(): // Without leader election: when everything is started.
 	case <-starting.Done():
 		return context.Cause(starting)
 	}
@@ -200,7 +243,7 @@ func (s *services) startManager(life, starting context.Context, config *rest.Con
 	return nil
 }
 
-// listenUI takes a free port if the default one is taken. Nothing is encrypted there, so nobody else may reach it.
+// listenUI takes a free port if the default one is in use. Nothing is encrypted there, so the port is not reachable from other machines.
 func listenUI(opts options) (net.Listener, error) {
 	if opts.uiAddr == "" {
 		return nil, nil

@@ -9,20 +9,26 @@ import (
 	"path/filepath"
 	"text/tabwriter"
 
+	"espalier.dev/cmd/espalier/internal/gitops"
 	"espalier.dev/cmd/espalier/internal/kubeversion"
 	"espalier.dev/cmd/espalier/internal/node"
 	"espalier.dev/examples"
+	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/manager"
 )
 
-// summary is what the user wants to know about a running instance.
+// summary is what the user needs to know about a running instance.
 type summary struct {
 	server, kubeconfig, ui, dataDir, log string
 	crds, controllers                    int
 	approvals                            string
 	waiting                              []manager.Waiting
 	node                                 bool
+	gitea                                []hint
 }
+
+// hint is a line of the summary.
+type hint struct{ title, value string }
 
 func (s *services) summary() summary {
 	result := summary{
@@ -45,11 +51,27 @@ func (s *services) summary() summary {
 		result.kubeconfig = s.opts.kubeconfig
 	}
 	result.ui = s.uiAddress
+	result.gitea = s.giteaHints(result)
 	return result
 }
 
-// printSummary writes to standard output, which is buffered nowhere: whoever waits for
-// the last line may rely on everything.
+// giteaHints say where Gitea is, how to log in, and what to look at first.
+func (s *services) giteaHints(result summary) []hint {
+	if s.gitea == nil {
+		if gitops.Kept(result.dataDir) {
+			return []hint{{"Gitea", "not running: start with --example " + examples.GitOps + " to run it"}}
+		}
+		return nil
+	}
+	return []hint{
+		{"Gitea", s.gitea.URL() + " (user " + s.gitea.User() + ")"},
+		{"Password", inTerminal(s.opts, result, s.gitea.PasswordCommand())},
+		{"Pull requests", s.gitea.RepositoryURL() + "/pulls"},
+		{"Next", inTerminal(s.opts, result, s.gitea.NextCommand())},
+	}
+}
+
+// printSummary writes to standard output without buffering: a reader of the last line has everything.
 func printSummary(opts options, s summary) {
 	out := opts.streams.Out
 	fmt.Fprintf(
@@ -79,6 +101,9 @@ func printSummary(opts options, s summary) {
 	for _, name := range opts.examples {
 		line("Example", name+": "+examples.Describe(name))
 	}
+	for _, hint := range s.gitea {
+		line(hint.title, hint.value)
+	}
 	line("Try", tryCommand(opts, s))
 	line("Stop", stopHint(opts, s))
 	if err := table.Flush(); err != nil {
@@ -86,7 +111,7 @@ func printSummary(opts options, s summary) {
 	}
 }
 
-// nodeHint says what becomes of workloads.
+// nodeHint says what happens to workloads.
 func nodeHint(s summary) string {
 	if s.node {
 		return node.Name + " is ready: workloads run; its logs are in " + filepath.Join(s.dataDir, "node", "log")
@@ -101,14 +126,18 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// tryCommand works in a new terminal as it is.
+// tryCommand returns a command to start with.
 func tryCommand(opts options, s summary) string {
-	command := "espalier kubectl get installations --all-namespaces"
+	return inTerminal(opts, s, "espalier get -A")
+}
+
+// inTerminal returns a command that works unchanged in a new terminal.
+func inTerminal(opts options, s summary, command string) string {
 	isDefault := !opts.ephemeral && !opts.dataDirChosen && os.Getenv("KUBECONFIG") == ""
 	if isDefault {
 		return command
 	}
-	return fmt.Sprintf("KUBECONFIG=%s %s", s.kubeconfig, command)
+	return fmt.Sprintf("KUBECONFIG=%s %s", connect.Quote(s.kubeconfig), command)
 }
 
 func stopHint(opts options, s summary) string {

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -23,17 +24,21 @@ import (
 
 	"espalier.dev/cmd/espalier/internal/controlplane"
 	"espalier.dev/cmd/espalier/internal/datadir"
+	"espalier.dev/cmd/espalier/internal/gitops"
 	"espalier.dev/examples"
 	"espalier.dev/internal/manager"
 	"espalier.dev/internal/telemetry/otlp"
 )
 
 const (
-	// defaultUIAddr gives way to a free port if it is taken, unless the user asks for it.
+	// defaultUIAddr gives way to a free port if it is in use, unless the user has chosen it.
 	defaultUIAddr = "127.0.0.1:8090"
 	anyUIAddr     = "127.0.0.1:0"
 
 	maxPort = 65535
+
+	// gitopsPollInterval is short: users watch the Git server themselves, on this machine.
+	gitopsPollInterval = 5 * time.Second
 )
 
 type options struct {
@@ -44,6 +49,7 @@ type options struct {
 	kubeconfig string
 	uiAddr     string
 	examples   []string
+	gitea      string // the program, if an example needs it
 	verbose    bool
 	node       bool
 	images     []string
@@ -52,8 +58,12 @@ type options struct {
 
 	// uiAddrChosen is set if the user has chosen uiAddr.
 	uiAddrChosen bool
+	// giteaChosen is set if the user has chosen gitea.
+	giteaChosen bool
 	// dataDirChosen is set if the user has chosen dataDir.
 	dataDirChosen bool
+	// pollIntervalChosen is set if the user has chosen how often to poll Git servers.
+	pollIntervalChosen bool
 }
 
 // New returns the command.
@@ -83,6 +93,7 @@ Examples to start with:
 		Example: `  espalier up
   espalier up --ephemeral --example hello
   espalier up --list-examples
+  espalier up --example gitops --gitea ./gitea
   sudo espalier up --node --node-image ./thing.tar
   espalier up --data-dir ./state --port 6443 --kubeconfig ./kubeconfig
   espalier up --approval-address 127.0.0.1:8082 --pull-request-poll-interval 5s`,
@@ -93,7 +104,9 @@ Examples to start with:
 				return nil
 			}
 			opts.uiAddrChosen = cmd.Flags().Changed("ui-addr")
+			opts.giteaChosen = cmd.Flags().Changed("gitea")
 			opts.dataDirChosen = cmd.Flags().Changed("data-dir")
+			opts.pollIntervalChosen = cmd.Flags().Changed("pull-request-poll-interval")
 			if err := opts.complete(); err != nil {
 				return err
 			}
@@ -114,13 +127,7 @@ Examples to start with:
 	flags.IntVar(&opts.port, "port", 0, "port of the API server (0: the one used last, or any free one)")
 	flags.StringVar(&opts.kubeconfig, "kubeconfig", "", "add the new cluster to this `file`, too, as its current context")
 	flags.StringVar(&opts.uiAddr, "ui-addr", defaultUIAddr, "`address` of the web UI; empty for none")
-	flags.StringArrayVar(
-		&opts.examples,
-		"example",
-		nil,
-		"create the objects of the example `NAME`, one of "+strings.Join(examples.Names(), ", ")+"; can be repeated",
-	)
-	flags.BoolVar(&onlyList, "list-examples", false, "list the examples and do nothing else")
+	opts.addExampleFlags(cmd, &onlyList)
 	flags.BoolVar(&opts.node, "node", false, "run a real node, too, so that pods run; needs Linux, root, containerd and runc")
 	flags.StringArrayVar(&opts.images, "node-image", nil, "import the images of this `archive` into the node; can be repeated")
 	flags.BoolVarP(&opts.verbose, "verbose", "v", false, "print the controllers' log")
@@ -132,7 +139,24 @@ Examples to start with:
 	return cmd
 }
 
-// managerOptions are those of controllers that share the process with their API server.
+func (o *options) addExampleFlags(cmd *cobra.Command, onlyList *bool) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(
+		&o.examples,
+		"example",
+		nil,
+		"create the objects of the example `NAME`, one of "+strings.Join(examples.Names(), ", ")+"; can be repeated",
+	)
+	flags.BoolVar(onlyList, "list-examples", false, "list the examples and do nothing else")
+	flags.StringVar(
+		&o.gitea,
+		"gitea",
+		"",
+		"Gitea `program` for the example gitops (default: $"+gitops.Variable+", or gitea on the PATH or beside espalier)",
+	)
+}
+
+// managerOptions returns the options of controllers that share the process with their API server.
 func managerOptions() manager.Options {
 	o := manager.DefaultOptions()
 	o.LeaderElection.Enabled = false
@@ -140,13 +164,13 @@ func managerOptions() manager.Options {
 	return o
 }
 
-// untilSignal returns a context that ends with the first signal to stop, which may be
-// the end of the terminal. From then on a second one ends the process at once.
+// untilSignal returns a context that ends with the first signal to stop, which may be the end of the terminal. After that, a second signal
+// ends the process at once.
 func untilSignal(parent context.Context, w io.Writer) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	// A terminal that is gone must not end the process in the middle of its last words.
+	// A closed terminal must not end the process while it prints its last lines.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	go func() {
 		select {
@@ -173,7 +197,7 @@ func listExamples(indent string) string {
 	return strings.Join(lines, "\n")
 }
 
-// complete checks the options before anything is started, and fills in the defaults.
+// complete checks the options before anything is started, and sets the defaults.
 func (o *options) complete() error {
 	if err := o.checkDataDir(); err != nil {
 		return err
@@ -181,12 +205,7 @@ func (o *options) complete() error {
 	if o.port < 0 || o.port > maxPort {
 		return fmt.Errorf("--port is %d: it must be between 0 and %d", o.port, maxPort)
 	}
-	for _, name := range o.examples {
-		if err := examples.Check(name); err != nil {
-			return fmt.Errorf("--example: %w", err)
-		}
-	}
-	if err := o.checkImages(); err != nil {
+	if err := errors.Join(o.checkExamples(), o.checkImages()); err != nil {
 		return err
 	}
 	if o.startLimit <= 0 {
@@ -199,7 +218,7 @@ func (o *options) complete() error {
 	return o.completePaths()
 }
 
-// completePaths makes the paths fit to be printed for use in another terminal.
+// completePaths makes the paths absolute, so that they work in another terminal.
 func (o *options) completePaths() (err error) {
 	if o.kubeconfig != "" {
 		if o.kubeconfig, err = filepath.Abs(o.kubeconfig); err != nil {
@@ -213,6 +232,33 @@ func (o *options) completePaths() (err error) {
 	return err
 }
 
+// checkExamples also finds the program that an example needs.
+func (o *options) checkExamples() (err error) {
+	for _, name := range o.examples {
+		if err := examples.Check(name); err != nil {
+			return fmt.Errorf("--example: %w", err)
+		}
+	}
+	if o.giteaChosen && o.gitea == "" {
+		return errors.New("--gitea is empty: name the program, or omit the flag to use gitea on the PATH")
+	}
+	if !o.wantsGitea() {
+		if o.gitea != "" {
+			return fmt.Errorf("--gitea needs --example %s: nothing else starts Gitea", examples.GitOps)
+		}
+		return nil
+	}
+	if o.gitea, err = gitops.Find(o.gitea); err != nil {
+		return fmt.Errorf("--example %s: %w", examples.GitOps, err)
+	}
+	if !o.pollIntervalChosen {
+		o.manager.Pipelines.PollInterval = gitopsPollInterval
+	}
+	return nil
+}
+
+func (o *options) wantsGitea() bool { return slices.Contains(o.examples, examples.GitOps) }
+
 func (o *options) checkDataDir() error {
 	if o.ephemeral && o.dataDirChosen {
 		return errors.New("--ephemeral keeps no data, --data-dir does: use one of them")
@@ -223,7 +269,7 @@ func (o *options) checkDataDir() error {
 	return nil
 }
 
-// checkImages finds out about mistakes before a node is started for nothing.
+// checkImages finds mistakes before a node is started for nothing.
 func (o *options) checkImages() error {
 	if len(o.images) > 0 && !o.node {
 		return errors.New("--node-image needs --node: without a node nothing runs images")

@@ -25,6 +25,7 @@ import (
 
 func TestComplete(t *testing.T) {
 	t.Setenv("XDG_DATA_HOME", "/data")
+	gitea := os.Args[0] // Any program will do here.
 	tests := map[string]struct {
 		opts    options
 		dataDir string
@@ -42,8 +43,17 @@ func TestComplete(t *testing.T) {
 		"a port that cannot be": {options{port: 65536}, "", "--port is 65536"},
 		"an unknown example": {
 			options{examples: []string{"hello", "nope"}}, "",
-			`--example: unknown example "nope": known examples are chart, hello, promotion, shop`,
+			`--example: unknown example "nope": known examples are chart, gitops, hello, promotion, shop`,
 		},
+		"the example that needs Gitea": {options{examples: []string{"gitops"}, gitea: gitea}, "/data/espalier", ""},
+		"a Gitea that is not there": {
+			options{examples: []string{"gitops"}, gitea: "/nowhere/gitea"}, "",
+			"--example gitops: --gitea: stat /nowhere/gitea: no such file or directory",
+		},
+		"a folder for a Gitea":   {options{examples: []string{"gitops"}, gitea: "."}, "", "is a directory: name the program in it"},
+		"a text for a Gitea":     {options{examples: []string{"gitops"}, gitea: "up_test.go"}, "", "up_test.go is not executable"},
+		"a Gitea for nothing":    {options{examples: []string{"hello"}, gitea: gitea}, "", "--gitea needs --example gitops"},
+		"no name of a Gitea":     {options{examples: []string{"gitops"}, giteaChosen: true}, "", "--gitea is empty: name the program"},
 		"an address without one": {options{uiAddr: "localhost"}, "", `--ui-addr is "localhost"`},
 		"images and no node":     {options{images: []string{"up_test.go"}}, "", "--node-image needs --node"},
 		"images that are there":  {options{node: true, images: []string{"up_test.go"}}, "/data/espalier", ""},
@@ -63,6 +73,23 @@ func TestComplete(t *testing.T) {
 				t.Errorf("data directory is %q", test.opts.dataDir)
 			}
 		})
+	}
+}
+
+// Users who try pull requests on this machine see the result at once, unless they have chosen how often to poll.
+func TestTheGitServerOfTheExampleIsAskedOften(t *testing.T) {
+	for _, chosen := range []bool{false, true} {
+		opts := options{
+			ephemeral: true, examples: []string{"gitops"}, gitea: os.Args[0], startLimit: time.Minute, manager: managerOptions(),
+			pollIntervalChosen: chosen,
+		}
+		usual := opts.manager.Pipelines.PollInterval
+		if err := opts.complete(); err != nil {
+			t.Fatal(err)
+		}
+		if got := opts.manager.Pipelines.PollInterval; (got == usual) != chosen || got > usual {
+			t.Errorf("chosen %t: it is asked every %s", chosen, got)
+		}
 	}
 }
 
@@ -161,17 +188,25 @@ func TestSummary(t *testing.T) {
 				s.kubeconfig,
 				s.ui,
 				s.log,
-				"Try          espalier kubectl",
+				"Try          espalier get -A",
 				"the data stays in /data",
 			},
 			[]string{"Example", "Waiting", "Approvals"},
 		},
 		"ephemeral": {
 			options{ephemeral: true, examples: []string{"hello"}}, func(s *summary) { s.ui, s.log = "", "" },
-			[]string{"Example      hello: One installation that writes", "Try          KUBECONFIG=/data/kubeconfig espalier kubectl", "nothing is kept"},
+			[]string{"Example      hello: One installation that writes", "Try          KUBECONFIG=/data/kubeconfig espalier get -A", "nothing is kept"},
 			[]string{"Web UI", "Log"},
 		},
 		"another directory": {options{dataDirChosen: true}, func(*summary) {}, []string{"KUBECONFIG=/data/kubeconfig"}, nil},
+		"a directory with a space": {
+			options{dataDirChosen: true}, func(s *summary) { s.kubeconfig = "/my data/kubeconfig" },
+			[]string{"Try          KUBECONFIG='/my data/kubeconfig' espalier get -A"}, nil,
+		},
+		"Gitea": {
+			options{}, func(s *summary) { s.gitea = []hint{{"Gitea", "http://127.0.0.1:3000"}, {"Pull requests", "at /pulls"}} },
+			[]string{"Gitea           http://127.0.0.1:3000", "Pull requests   at /pulls"}, nil,
+		},
 		"approvals and a controller that waits": {
 			options{}, func(s *summary) {
 				s.approvals = "127.0.0.1:8082"
@@ -207,7 +242,7 @@ func TestAStartThatTakesTooLongSaysWhatItWasAbout(t *testing.T) {
 	defer p.end()
 	p.step("creating the example")
 	err := p.explain(fmt.Errorf("create it: %w", errTooLong), time.Minute)
-	if want := "creating the example is not done within 1m0s (--start-timeout): create it: it takes too long"; err == nil ||
+	if want := "creating the example is not done within 1m0s (--start-timeout): create it: timed out"; err == nil ||
 		err.Error() != want {
 		t.Errorf("the error is: %v", err)
 	}

@@ -17,14 +17,14 @@ import (
 // Environment returns the value of a variable, empty if it is not set.
 type Environment func(name string) string
 
-// Init lays out the directories of the image: imports, target, component descriptor and content as the deployer has packed them, and the
-// state that the last run has left behind. It needs nothing but files.
+// Init lays out the directories of the image: imports, target, component descriptor and content as packed by the deployer, and the state
+// of the last run. It needs only files.
 func Init(env Environment) error {
 	shared, err := os.OpenRoot(env(EnvShared))
 	if err != nil {
 		return fmt.Errorf("open the directory %s: %w", env(EnvShared), err)
 	}
-	defer func() { _ = shared.Close() }() // Nothing is written through it any more.
+	defer func() { _ = shared.Close() }() // It is no longer written to.
 	for _, folder := range []string{
 		path.Dir(ImportsFile), path.Dir(ExportsFile), path.Dir(TargetFile), ContentFolder, StateFolder,
 	} {
@@ -58,15 +58,15 @@ func restore(env Environment, shared *os.Root) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = folder.Close() }() // Nothing is written through it any more.
+	defer func() { _ = folder.Close() }() // It is no longer written to.
 	if err := Unpack(bytes.NewReader(state), folder, want == ""); err != nil {
 		return fmt.Errorf("unpack the state of the last run: %w", err)
 	}
 	return nil
 }
 
-// readPieces puts an archive together; nil if there is none. Kubernetes keeps the files of a volume behind links, and files of its own
-// whose names begin with two dots.
+// readPieces joins the pieces of an archive; nil if there is none. In a volume, Kubernetes stores files behind links, and adds files
+// whose names start with two dots.
 func readPieces(folder string) ([]byte, error) {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -82,7 +82,7 @@ func TestPackIsBounded(t *testing.T) {
 	}
 }
 
-// Earlier controllers have cut bytes off the ends of archives, or put some there.
+// Earlier controllers truncated archives, or appended bytes.
 func TestUnpackOfDamagedArchives(t *testing.T) {
 	folder := t.TempDir()
 	put(t, filepath.Join(folder, "a"), "content")
@@ -109,7 +109,7 @@ func TestUnpackOfDamagedArchives(t *testing.T) {
 	}
 }
 
-// An archive cannot write outside of its directory, neither by its names nor through links that it brings along.
+// An archive cannot write outside its directory, neither by its names nor through links that it contains.
 func TestUnpackStaysInside(t *testing.T) {
 	for name, headers := range map[string][]tar.Header{
 		"a name":          {{Name: "../escaped", Typeflag: tar.TypeReg, Mode: 0o600}},
@@ -140,7 +140,7 @@ func TestUnpackStaysInside(t *testing.T) {
 	}
 }
 
-// environment is that of a pod with directories of the test.
+// environment returns the environment of a pod, with directories of the test.
 func environment(values map[string]string) inside.Environment {
 	return func(name string) string { return values[name] }
 }

@@ -5,11 +5,11 @@ package inside
 
 // Directories of a pod.
 const (
-	// SharedDirectory is what all containers of the pod share.
+	// SharedDirectory is shared by all containers of the pod.
 	SharedDirectory = "/data/ls/shared"
-	// InputDirectory is where Init alone finds what it unpacks.
+	// InputDirectory is where Init finds what it unpacks. Only Init sees it.
 	InputDirectory = "/data/ls/internal"
-	// TokenDirectory is where Wait alone finds its access to the API server.
+	// TokenDirectory holds the token with which Wait accesses the API server. Only Wait sees it.
 	TokenDirectory = "/var/run/secrets/kubernetes.io/serviceaccount"
 )
 
@@ -23,14 +23,14 @@ const (
 	StateFolder    = "state"
 )
 
-// Folders below InputDirectory. In each of them the pieces of one packed archive are files with names that sort in their order.
+// Folders below InputDirectory. Each holds the pieces of one packed archive, as files whose names sort in their order.
 const (
 	BundleFolder    = "bundle"
 	StateFolderIn   = "state"
 	pieceNameFormat = "%06d"
 )
 
-// Environment variables. The first ones are for all containers, as the image expects them.
+// Environment variables. The first ones are set in all containers, as the image expects them.
 const (
 	EnvImports    = "IMPORTS_PATH"
 	EnvExports    = "EXPORTS_PATH"
@@ -40,20 +40,20 @@ const (
 	EnvState      = "STATE_PATH"
 	EnvPodName    = "POD_NAME"
 	EnvNamespace  = "POD_NAMESPACE"
-	// EnvOperation is for the image alone.
+	// EnvOperation is set for the image only.
 	EnvOperation = "OPERATION"
-	// EnvItemName and EnvItemNamespace are for Init and Wait.
+	// EnvItemName and EnvItemNamespace are set for Init and Wait.
 	EnvItemName      = "DEPLOY_ITEM_NAME"
 	EnvItemNamespace = "DEPLOY_ITEM_NAMESPACE"
 
 	// EnvShared is SharedDirectory, for Init and Wait. EnvInput is InputDirectory, for Init.
 	EnvShared = "SHARED_PATH"
 	EnvInput  = "INPUT_PATH"
-	// EnvStateSum is the checksum of the packed state; empty if nobody knows it.
+	// EnvStateSum is the checksum of the packed state; empty if unknown.
 	EnvStateSum = "STATE_SHA256"
 
-	// EnvRun is for Wait: what it stores belongs to that run. EnvResult is the Secret with the exports, EnvStateSecrets what the names of the
-	// Secrets for the state begin with, and EnvStateSlots how many of them exist.
+	// EnvRun identifies the run to which the results of Wait belong. EnvResult is the Secret with the exports, EnvStateSecrets the prefix
+	// of the names of the Secrets for the state, and EnvStateSlots their number.
 	EnvRun          = "RUN"
 	EnvResult       = "RESULT_SECRET"
 	EnvStateSecrets = "STATE_SECRETS"
@@ -70,15 +70,15 @@ const (
 	annotations = "container.deployer.landscaper.gardener.cloud/"
 	// AnnotationRun is the run whose result the Secret holds.
 	AnnotationRun = annotations + "run"
-	// AnnotationState says where the state is: the prefix of the Secrets, their number and the checksum, with slashes between them.
+	// AnnotationState locates the state: the prefix of the Secrets, their number and the checksum, separated by slashes.
 	AnnotationState = annotations + "state"
-	// AnnotationNeeds is how many Secrets for the state Wait needs, followed by a slash and the run.
+	// AnnotationNeeds is the number of Secrets that Wait needs for the state, followed by a slash and the run.
 	AnnotationNeeds = annotations + "needs"
 )
 
 const (
 	// PieceBytes is the size of the pieces of a packed archive: what fits into a Secret.
 	PieceBytes = 1 << 20
-	// MaxStatePieces is how many pieces a state may have.
+	// MaxStatePieces is the maximum number of pieces of a state.
 	MaxStatePieces = 32
 )

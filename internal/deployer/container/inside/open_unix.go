@@ -10,5 +10,5 @@ import (
 	"syscall"
 )
 
-// openFlags open what the image has written: never through a link, and without waiting for whoever is at the other end of a pipe.
+// openFlags open files that the image has written: never through a link, and without waiting for the other end of a pipe.
 const openFlags = os.O_RDONLY | syscall.O_NOFOLLOW | syscall.O_NONBLOCK

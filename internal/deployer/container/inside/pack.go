@@ -18,12 +18,12 @@ import (
 const (
 	fileMode = 0o664
 	dirMode  = 0o775
-	// maxUnpacked bounds what an archive may become.
+	// maxUnpacked bounds the unpacked size of an archive.
 	maxUnpacked = 1 << 30
 )
 
-// Pack writes what is in a directory as tar and gzip, nil if there is nothing. Links are kept as links and never followed; what is neither
-// file, directory nor link is left out. The archive may have at most so many bytes.
+// Pack packs a directory as tar and gzip; nil if it is empty. Links are kept as links and never followed; anything other than files,
+// directories and links is left out. The archive has at most the given number of bytes.
 func Pack(root *os.Root, most int) ([]byte, error) {
 	buffer := &bounded{most: most}
 	zipped := gzip.NewWriter(buffer)
@@ -72,7 +72,7 @@ func (p *packer) add(name string, entry fs.DirEntry, err error) error {
 	return p.archive.WriteHeader(header)
 }
 
-// file opens before it asks for the size: the file may be exchanged in between.
+// file opens the file before it asks for the size: the file may be replaced in between.
 func (p *packer) file(header *tar.Header) error {
 	file, err := p.root.OpenFile(header.Name, openFlags, 0)
 	if err != nil {
@@ -94,28 +94,28 @@ func (p *packer) file(header *tar.Header) error {
 	return nil
 }
 
-// bounded is a buffer that refuses to grow beyond a size.
+// bounded is a buffer that rejects writes beyond a size.
 type bounded struct {
 	bytes.Buffer
 	most int
 }
 
-// ErrTooLarge says that an archive has more bytes than it may have.
-var ErrTooLarge = errors.New("it is too large")
+// ErrTooLarge is the error of an archive that exceeds its limit.
+var ErrTooLarge = errors.New("too large")
 
 func (b *bounded) Write(data []byte) (int, error) {
 	if b.Len()+len(data) > b.most {
-		return 0, fmt.Errorf("%w: packed it has more than %d bytes", ErrTooLarge, b.most)
+		return 0, fmt.Errorf("%w: more than %d bytes when packed", ErrTooLarge, b.most)
 	}
 	return b.Buffer.Write(data)
 }
 
-// Unpack writes an archive of Pack into a directory, and never outside of it. If damaged is set, an archive counts whose end is missing, or
-// is followed by something else, as long as all its entries are whole: earlier controllers have stored such ones.
+// Unpack writes an archive of Pack into a directory, and never outside it. If damaged is set, it accepts an archive that is truncated or
+// has trailing bytes, as long as all its entries are whole: earlier controllers stored such archives.
 func Unpack(data io.Reader, root *os.Root, damaged bool) error {
 	zipped, err := gzip.NewReader(data)
 	if err != nil {
-		return fmt.Errorf("it is no gzip: %w", err)
+		return fmt.Errorf("not compressed with gzip: %w", err)
 	}
 	zipped.Multistream(false)
 	limited := &io.LimitedReader{R: zipped, N: maxUnpacked}
@@ -126,7 +126,7 @@ func Unpack(data io.Reader, root *os.Root, damaged bool) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case limited.N <= 0:
-			return fmt.Errorf("%w: unpacked it has more than %d bytes", ErrTooLarge, int64(maxUnpacked))
+			return fmt.Errorf("%w: more than %d bytes when unpacked", ErrTooLarge, int64(maxUnpacked))
 		case damaged && errors.Is(err, io.ErrUnexpectedEOF):
 			return nil
 		case err != nil:

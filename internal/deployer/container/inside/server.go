@@ -25,16 +25,17 @@ const (
 	callLimit  = 20 * time.Second
 	firstRetry = 200 * time.Millisecond
 	lastRetry  = 5 * time.Second
-	// refusals is how often the API server may say no: it may not have heard of the role yet.
+	// refusals is how often a request may be denied before that counts: the API server may not have seen the role yet.
 	refusals = 6
 	maxReply = 4 << 20
 )
 
-// server is the API server as the service account of the pod sees it. It can do two things: change a Secret, and ask whether one exists.
+// server is the API server as the pod's service account sees it. It supports two operations: change a Secret, and check whether one
+// exists.
 type server struct {
 	client    *http.Client
 	base      string
-	token     string // a file, since tokens are renewed
+	token     string // a file, because tokens are renewed
 	namespace string
 }
 
@@ -58,7 +59,7 @@ func newServer(env Environment) (*server, error) {
 	}, nil
 }
 
-// patchSecret changes annotations and data of a Secret; nil removes a key. It tries again until the API server has answered.
+// patchSecret changes annotations and data of a Secret; nil removes a key. It retries until the API server has answered.
 func (s *server) patchSecret(ctx context.Context, name string, annotations, data map[string]any) error {
 	patch := map[string]any{"metadata": map[string]any{"annotations": annotations}}
 	if data != nil {
@@ -82,7 +83,7 @@ type call struct {
 	body         []byte
 }
 
-// insist repeats a call until it has an answer that counts.
+// insist repeats a call until it has a final answer.
 func (s *server) insist(ctx context.Context, c call) (status int, err error) {
 	refused, wait := 0, firstRetry
 	for {
@@ -102,7 +103,7 @@ func (s *server) insist(ctx context.Context, c call) (status int, err error) {
 	}
 }
 
-// final says which answers stay the same.
+// final reports whether a retry would get the same answer.
 func final(status int) bool {
 	switch status {
 	case http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusBadRequest, http.StatusRequestEntityTooLarge:
@@ -124,11 +125,11 @@ func (s *server) try(ctx context.Context, c call) (int, error) {
 	request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	request.Header.Set("Content-Type", "application/merge-patch+json")
 	request.Header.Set("User-Agent", "espalier-container")
-	// The answer to a patch would be the whole Secret.
+	// Without this, the answer to a patch is the whole Secret.
 	request.Header.Set("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json")
 	response, err := s.client.Do(request)
 	if err != nil {
-		return 0, fmt.Errorf("ask the API server: %w", err)
+		return 0, fmt.Errorf("call the API server: %w", err)
 	}
 	defer func() { _ = response.Body.Close() }() // It was only read.
 	if response.StatusCode < http.StatusMultipleChoices {
@@ -138,7 +139,7 @@ func (s *server) try(ctx context.Context, c call) (int, error) {
 	var why struct {
 		Message string `json:"message"`
 	}
-	// Without a message, the code has to do.
+	// Without a message, the status code must do.
 	_ = json.NewDecoder(io.LimitReader(response.Body, maxReply)).Decode(&why)
-	return response.StatusCode, fmt.Errorf("the API server does not let Secret %s be changed: %s %s", c.name, response.Status, why.Message)
+	return response.StatusCode, fmt.Errorf("the API server rejects the change of Secret %s: %s %s", c.name, response.Status, why.Message)
 }

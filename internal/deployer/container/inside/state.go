@@ -12,21 +12,21 @@ import (
 	"strings"
 )
 
-// State says where a packed state is.
+// State locates a packed state.
 type State struct {
-	// Prefix is what the names of its Secrets begin with; see SlotName.
+	// Prefix is the prefix of the names of its Secrets; see SlotName.
 	Prefix string
 	Pieces int
 	// Sum is the SHA-256 of the whole, in hexadecimal digits.
 	Sum string
 }
 
-// String is the form of AnnotationState.
+// String returns the form of AnnotationState.
 func (s State) String() string { return fmt.Sprintf("%s/%d/%s", s.Prefix, s.Pieces, s.Sum) }
 
 var sumPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// ParseState reads what String has written; false if it is something else.
+// ParseState parses the result of String; false for any other text.
 func ParseState(text string) (State, bool) {
 	parts := strings.Split(text, "/")
 	if len(parts) != 3 || !sumPattern.MatchString(parts[2]) {
@@ -39,10 +39,10 @@ func ParseState(text string) (State, bool) {
 	return State{Prefix: parts[0], Pieces: pieces, Sum: parts[2]}, true
 }
 
-// SlotName is the name of a Secret for a piece of a state.
+// SlotName returns the name of the Secret for a piece of a state.
 func SlotName(prefix string, piece int) string { return fmt.Sprintf("%s-%d", prefix, piece) }
 
-// PieceName is the name of the file that holds a piece.
+// PieceName returns the name of the file that holds a piece.
 func PieceName(piece int) string { return fmt.Sprintf(pieceNameFormat, piece) }
 
 // Split cuts a packed archive into pieces.
@@ -56,7 +56,7 @@ func Split(data []byte) [][]byte {
 	return pieces
 }
 
-// Sum is the checksum of a packed archive.
+// Sum returns the checksum of a packed archive.
 func Sum(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])

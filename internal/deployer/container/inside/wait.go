@@ -17,15 +17,16 @@ import (
 const (
 	// storeLimit is how long Wait tries to reach the API server.
 	storeLimit = 4 * time.Minute
-	// slotLimit is how long Wait waits for Secrets that a larger state needs, and slotPause how often it looks.
+	// slotLimit is how long Wait waits for the Secrets that a larger state needs, and slotPause how often it checks.
 	slotLimit = time.Minute
 	slotPause = 500 * time.Millisecond
 	// maxExports leaves room for the rest of the Secret.
 	maxExports = PieceBytes - 1024
 )
 
-// Wait stores exports and state once the image has ended. Kubernetes tells it so: as a sidecar, it is asked to stop only after the image
-// has stopped, whether by itself or because the pod is being deleted. The result is written last and whole, so that it counts or does not.
+// Wait stores exports and state once the image has stopped. As a sidecar, it receives the stop signal only after the image has stopped,
+// either by itself or because the pod is being deleted. It writes the result last, in one request, so that the result counts entirely or
+// not at all.
 func Wait(ctx context.Context, env Environment, stopped <-chan os.Signal) error {
 	select {
 	case <-stopped:
@@ -66,8 +67,8 @@ func Wait(ctx context.Context, env Environment, stopped <-chan os.Signal) error 
 	return nil
 }
 
-// readExports reads the file of exports; nil if there is none. The image may have put anything there, a link to a secret of this container
-// included: nothing counts but a file below the shared directory.
+// readExports reads the exports file; nil if there is none. The image may have put anything there, even a link to a secret of this
+// container: only a file below the shared directory counts.
 func readExports(shared *os.Root) ([]byte, error) {
 	file, err := shared.OpenFile(ExportsFile, openFlags, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -93,7 +94,7 @@ type storing struct {
 	shared *os.Root
 }
 
-// storeState packs the state and puts it into Secrets; nil if there is none, so that the state of the last run stays valid.
+// storeState packs the state and stores it in Secrets; nil if there is none, so that the state of the last run stays valid.
 func (s *storing) storeState(ctx context.Context) (*State, error) {
 	folder, err := s.shared.OpenRoot(StateFolder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -121,7 +122,7 @@ func (s *storing) storeState(ctx context.Context) (*State, error) {
 	return state, nil
 }
 
-// makeRoom asks the deployer for more Secrets, since Wait may write only into those that exist.
+// makeRoom asks the deployer for more Secrets, because Wait may write only to existing ones.
 func (s *storing) makeRoom(ctx context.Context, pieces int) error {
 	slots, err := strconv.Atoi(s.env(EnvStateSlots))
 	if err != nil {
@@ -142,7 +143,7 @@ func (s *storing) makeRoom(ctx context.Context, pieces int) error {
 			return err
 		}
 		if !pause(ctx, slotPause) {
-			return fmt.Errorf("it has %d pieces, there is room for %d, and the deployer has not made more within %s", pieces, slots, slotLimit)
+			return fmt.Errorf("%d pieces exceed the limit of %d, which the deployer did not raise within %s", pieces, slots, slotLimit)
 		}
 	}
 }

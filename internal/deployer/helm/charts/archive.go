@@ -17,7 +17,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/loader/archive"
 )
 
-// Limits of a chart, together with the charts that are packed inside of it.
+// Limits of a chart, including the charts packed inside it.
 const (
 	maxArchiveBytes = 32 << 20 // packed
 	maxBytes        = 64 << 20
@@ -28,13 +28,13 @@ const (
 
 var byteOrderMark = []byte{0xEF, 0xBB, 0xBF}
 
-// unpack reads a packed chart. Packed charts inside of it become folders, so that one budget holds for all of them.
+// unpack reads a packed chart. Packed charts inside it become folders, so that one budget covers all of them.
 func unpack(data []byte) ([]*archive.BufferedFile, error) {
 	u := &unpacker{bytes: maxBytes, files: maxFiles}
 	return u.unpack(data, 0)
 }
 
-// unpacker is the budget that an archive and the archives inside of it share.
+// unpacker is the budget shared by an archive and the archives inside it.
 type unpacker struct {
 	bytes int64
 	files int
@@ -42,7 +42,7 @@ type unpacker struct {
 
 func (u *unpacker) unpack(data []byte, depth int) ([]*archive.BufferedFile, error) {
 	if depth > maxDepth {
-		return nil, fmt.Errorf("charts are packed inside of each other more than %d times", maxDepth)
+		return nil, fmt.Errorf("charts are nested more than %d levels deep", maxDepth)
 	}
 	files, err := u.read(data)
 	if err != nil {
@@ -68,26 +68,26 @@ func (u *unpacker) unpack(data []byte, depth int) ([]*archive.BufferedFile, erro
 
 const (
 	packedSuffix = ".tgz"
-	// unpackedSuffix tells the folder of a packed chart from one that was there already. Nobody sees it: Helm names charts
-	// by what their Chart.yaml says.
+	// unpackedSuffix distinguishes the folder of a packed chart from one that already existed. It is never visible: Helm
+	// takes the names of charts from their Chart.yaml.
 	unpackedSuffix = "+unpacked"
 )
 
-// isPackedChart recognises what Helm would unpack.
+// isPackedChart recognises files that Helm would unpack.
 func isPackedChart(name string) bool {
 	base, inCharts := strings.CutPrefix(name, "charts/")
 	return inCharts && !strings.Contains(base, "/") && strings.HasSuffix(base, packedSuffix) && !strings.HasPrefix(base, "_") && !strings.HasPrefix(base, ".")
 }
 
-// read returns the files of an archive without the folder that all of them are in.
+// read returns the files of an archive without their common top folder.
 func (u *unpacker) read(data []byte) ([]*archive.BufferedFile, error) {
 	unzipped, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return nil, fmt.Errorf("it is not packed with gzip: %w", err)
+		return nil, fmt.Errorf("not compressed with gzip: %w", err)
 	}
 	defer unzipped.Close()
-	// What is not in files counts, too: an archive may consist of nothing but headers. One byte more than allowed tells a
-	// large archive from one that just fits.
+	// Bytes outside of files count, too: an archive may consist of headers alone. One byte more than allowed distinguishes
+	// an archive that is too large from one that just fits.
 	limited := &io.LimitedReader{R: unzipped, N: u.bytes + maxFiles*1024 + 1}
 	packed := tar.NewReader(limited)
 	var files []*archive.BufferedFile
@@ -100,7 +100,7 @@ func (u *unpacker) read(data []byte) ([]*archive.BufferedFile, error) {
 			return nil, tooLarge()
 		}
 		if err != nil {
-			return nil, fmt.Errorf("it is not a tar archive: %w", err)
+			return nil, fmt.Errorf("not a tar archive: %w", err)
 		}
 		file, err := u.take(header, packed)
 		if err != nil {
@@ -112,9 +112,9 @@ func (u *unpacker) read(data []byte) ([]*archive.BufferedFile, error) {
 	}
 }
 
-func tooLarge() error { return fmt.Errorf("it has more than %d bytes when unpacked", maxBytes) }
+func tooLarge() error { return fmt.Errorf("more than %d bytes when unpacked", maxBytes) }
 
-// take reads one entry; nil for those that are no files.
+// take reads one entry; nil for entries that are not files.
 func (u *unpacker) take(header *tar.Header, content io.Reader) (*archive.BufferedFile, error) {
 	switch header.Typeflag {
 	case tar.TypeDir, tar.TypeXGlobalHeader, tar.TypeXHeader:
@@ -129,7 +129,7 @@ func (u *unpacker) take(header *tar.Header, content io.Reader) (*archive.Buffere
 	}
 	switch {
 	case u.files == 0:
-		return nil, fmt.Errorf("it has more than %d files", maxFiles)
+		return nil, fmt.Errorf("more than %d files", maxFiles)
 	case header.Size > u.bytes:
 		return nil, tooLarge()
 	case header.Size > maxFileBytes:
@@ -138,14 +138,14 @@ func (u *unpacker) take(header *tar.Header, content io.Reader) (*archive.Buffere
 	u.files, u.bytes = u.files-1, u.bytes-header.Size
 	text, err := io.ReadAll(content)
 	if err != nil {
-		return nil, fmt.Errorf("%s: it cannot be read: %w", header.Name, err)
+		return nil, fmt.Errorf("%s: cannot be read: %w", header.Name, err)
 	}
 	return &archive.BufferedFile{Name: name, ModTime: header.ModTime, Data: bytes.TrimPrefix(text, byteOrderMark)}, nil
 }
 
 var drive = regexp.MustCompile(`^[A-Za-z]:`)
 
-// nameInside returns the name of a file without the folder of the chart.
+// nameInside returns the name of a file without the chart's folder.
 func nameInside(name string) (string, error) {
 	slashed := strings.ReplaceAll(name, `\`, "/")
 	folder, inside, found := strings.Cut(slashed, "/")

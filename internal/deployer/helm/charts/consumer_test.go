@@ -20,7 +20,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// consumers is a document of OCM with one credential.
+// consumers returns an OCM document with one credential.
 func consumers(t *testing.T, identity, properties map[string]any) string {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{
@@ -36,7 +36,7 @@ func consumers(t *testing.T, identity, properties map[string]any) string {
 	return string(text)
 }
 
-// identity is that of a chart repository, as OCM names it.
+// identity returns the identity of a chart repository in OCM's terms.
 func identity(t *testing.T, address, path string) map[string]any {
 	t.Helper()
 	parsed, err := url.Parse(address)
@@ -48,7 +48,7 @@ func identity(t *testing.T, address, path string) map[string]any {
 	}
 }
 
-// inScope stores a Context whose ocmConfig, or else pull Secret, is a document.
+// inScope stores a Context with a document in its ocmConfig, or in its pull Secret.
 func inScope(t *testing.T, document string, inSecret bool, auths ...map[string]any) string {
 	t.Helper()
 	server := testkit.Server(t)

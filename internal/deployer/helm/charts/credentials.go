@@ -21,19 +21,19 @@ import (
 	"espalier.dev/internal/component/credentials"
 )
 
-// access is what a server wants to see, and whom to trust. The zero value is nobody's.
+// access is the credential for a server, and the authority to trust. The zero value contains neither.
 type access struct {
 	header string
 	trust  *x509.CertPool
 }
 
-// defaultHeaderKey is the key of a Secret if a reference names none.
+// defaultHeaderKey is the key in a Secret if a reference names none.
 const defaultHeaderKey = "authHeader"
 
 //espalier:rights deployer-helm
 //	get contexts,secrets,configmaps: where charts come from, and the credentials for it
 
-// scopeOf reads the Context of a deploy item; nil if it names none and there is no default one.
+// scopeOf reads the Context of a deploy item; nil if that is the default one and it does not exist.
 func (s *Source) scopeOf(ctx context.Context, r Request) (*lsv1alpha1.Context, error) {
 	name := r.Context
 	if name == "" {
@@ -50,7 +50,7 @@ func (s *Source) scopeOf(ctx context.Context, r Request) (*lsv1alpha1.Context, e
 	return scope, nil
 }
 
-// repositoryCredentials are the credentials for chart repositories in a Context.
+// repositoryCredentials returns the credentials for chart repositories in a Context.
 func repositoryCredentials(scope *lsv1alpha1.Context) ([]helmv1alpha1.ChartRepoAuth, error) {
 	if scope == nil {
 		return nil, nil
@@ -71,8 +71,8 @@ func credentialProblem(scope *lsv1alpha1.Context, format string, args ...any) er
 	return invalid(fmt.Errorf("%s %s, configurations.%s: %s", kindContext, scope.Name, helmv1alpha1.ChartRepoCredentialsKey, text))
 }
 
-// accessTo returns what to show at an address: the entry whose url is the longest beginning of it, or else what the Context
-// has for consumers that are chart repositories.
+// accessTo returns the credential for an address: from the entry whose url is the longest prefix of it, or else from the
+// Context's consumers that are chart repositories.
 func (s *Source) accessTo(ctx context.Context, scope *lsv1alpha1.Context, address *url.URL) (access, error) {
 	auths, err := repositoryCredentials(scope)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Source) accessTo(ctx context.Context, scope *lsv1alpha1.Context, addres
 	for i, auth := range auths {
 		place, err := parseAddress(withScheme(auth.URL))
 		if auth.URL == "" || err != nil {
-			return access{}, credentialProblem(scope, "auths[%d].url is missing or not a URL: credentials are shown to no other place", i)
+			return access{}, credentialProblem(scope, "auths[%d].url is missing or not a URL: credentials are sent only there", i)
 		}
 		if length, fits := begins(place, address); fits && length > bestLength {
 			best, bestLength = i, length
@@ -94,7 +94,7 @@ func (s *Source) accessTo(ctx context.Context, scope *lsv1alpha1.Context, addres
 	return s.readAccess(ctx, scope, auths[best], fmt.Sprintf("auths[%d]", best))
 }
 
-// consumerAccess looks an address up in ocmConfig and registryPullSecrets of a Context.
+// consumerAccess looks up an address in the ocmConfig and registryPullSecrets of a Context.
 func (s *Source) consumerAccess(ctx context.Context, scope *lsv1alpha1.Context, address *url.URL) (access, error) {
 	if scope == nil {
 		return access{}, nil
@@ -125,7 +125,7 @@ func (s *Source) consumerAccess(ctx context.Context, scope *lsv1alpha1.Context, 
 	return result, nil
 }
 
-// withScheme completes an address that is written without one.
+// withScheme adds the scheme to an address that has none.
 func withScheme(text string) string {
 	text = strings.TrimSuffix(strings.TrimSpace(text), "/")
 	if text != "" && !strings.Contains(text, "://") {
@@ -134,7 +134,7 @@ func withScheme(text string) string {
 	return text
 }
 
-// begins reports whether an address lies at or below a place, and how much of it the place says.
+// begins reports whether an address lies at or below a place, and how specific the place is.
 func begins(place, address *url.URL) (length int, fits bool) {
 	if place.Scheme != address.Scheme || !strings.EqualFold(place.Hostname(), address.Hostname()) || portOf(place) != portOf(address) {
 		return 0, false
@@ -198,7 +198,7 @@ func (s *Source) readHeader(ctx context.Context, scope *lsv1alpha1.Context, ref 
 	return string(value), nil
 }
 
-// readAuthority accepts PEM, and PEM in base64.
+// readAuthority accepts PEM, and base64-encoded PEM.
 func readAuthority(text string) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	if pool.AppendCertsFromPEM([]byte(text)) {
@@ -208,5 +208,5 @@ func readAuthority(text string) (*x509.CertPool, error) {
 	if err == nil && pool.AppendCertsFromPEM(decoded) {
 		return pool, nil
 	}
-	return nil, errors.New("has no certificate: write PEM")
+	return nil, errors.New("has no certificate: use PEM")
 }

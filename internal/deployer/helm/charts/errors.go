@@ -16,14 +16,14 @@ const (
 
 const operation = "FetchChart"
 
-// invalid is for what no retry mends.
+// invalid wraps an error that no retry fixes.
 func invalid(err error) error {
 	return failure.NewTerminal(failure.Details{
 		Operation: operation, Reason: ReasonInvalid, Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)},
 	}, err)
 }
 
-// unfetched is for what may be different the next time.
+// unfetched wraps an error that a retry may resolve.
 func unfetched(err error, codes ...string) error {
 	return failure.NewRetryable(failure.Details{Operation: operation, Reason: ReasonNotFetched, Codes: codes}, err)
 }

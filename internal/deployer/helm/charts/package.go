@@ -19,9 +19,9 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 )
 
-// Package is a chart that was read. It does not change, so it may be shared.
+// Package is a chart that has been read. It is immutable, so it may be shared.
 type Package struct {
-	// Digest is a hash over the names and contents of all files. It does not depend on how they were packed.
+	// Digest is a hash of the names and contents of all files. It does not depend on how they were packed.
 	Digest string
 	// Metadata is what the chart says about itself.
 	Metadata chart.Metadata
@@ -30,7 +30,7 @@ type Package struct {
 	bytes int
 }
 
-// Open reads a packed chart, and checks that it is one that can be installed.
+// Open reads a packed chart, and checks that it can be installed.
 func Open(data []byte) (*Package, error) {
 	files, err := unpack(data)
 	if err != nil {
@@ -48,13 +48,13 @@ func Open(data []byte) (*Package, error) {
 	return opened, check(loaded)
 }
 
-// Load returns the chart anew. Helm changes charts while it works with them.
+// Load returns a fresh copy of the chart: Helm modifies the charts that it works with.
 func (p *Package) Load() (*chart.Chart, error) {
 	loaded, err := loader.LoadFiles(p.files)
 	if err != nil {
 		return nil, fmt.Errorf("load the chart: %w", err)
 	}
-	// Helm keeps the charts within a chart in a map. The order must not depend on chance: of two templates of the same name
+	// Helm keeps the charts within a chart in a map. Their order must be deterministic: of two templates of the same name,
 	// the last one counts.
 	sortDependencies(loaded)
 	return loaded, nil
@@ -71,10 +71,10 @@ func sortDependencies(c *chart.Chart) {
 	}
 }
 
-// check refuses charts that cannot be installed.
+// check rejects charts that cannot be installed.
 func check(c *chart.Chart) error {
 	if c.Metadata.Type != "" && c.Metadata.Type != "application" {
-		return fmt.Errorf("the chart %s is of type %s, which cannot be installed", c.Name(), c.Metadata.Type)
+		return fmt.Errorf("chart %s has type %s, which cannot be installed", c.Name(), c.Metadata.Type)
 	}
 	inside := map[string]bool{}
 	for _, each := range c.Dependencies() {
@@ -85,7 +85,7 @@ func check(c *chart.Chart) error {
 			return errors.New("a dependency in Chart.yaml is empty")
 		}
 		if !inside[needed.Name] {
-			return fmt.Errorf("the chart %s needs the chart %s, which is not in its folder charts: pack it with its dependencies", c.Name(), needed.Name)
+			return fmt.Errorf("chart %s needs chart %s, which is not in its folder charts: package it with its dependencies", c.Name(), needed.Name)
 		}
 	}
 	return nil
@@ -111,8 +111,7 @@ func digestOf(files []*archive.BufferedFile) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// Looks reports whether what the chart renders to depends on more than the values: whether one of its templates looks
-// something up in the target.
+// Looks reports whether rendering depends on more than the values: whether a template contains the word lookup.
 func (p *Package) Looks() bool {
 	return slices.ContainsFunc(p.files, func(file *archive.BufferedFile) bool {
 		return strings.Contains(file.Name, "templates/") && bytes.Contains(file.Data, []byte("lookup"))

@@ -20,18 +20,18 @@ import (
 	"espalier.dev/internal/oci"
 )
 
-// Registries opens the repositories that the credentials and resolvers of a Context show to a job of a deploy item. While the
-// job lasts nothing moves in them: where a tag has led once, it leads again.
+// Registries opens the repositories that the credentials and resolvers of a Context give to a job of a deploy item. They are
+// stable during the job: a tag that was resolved once keeps its meaning.
 type Registries func(c *lsv1alpha1.Context, contents credentials.Contents, item types.UID, job string) (*repository.Repositories, error)
 
-// fromRegistry is for charts that are artifacts of a registry.
+// fromRegistry handles charts that are artifacts of a registry.
 func (s *Source) fromRegistry(ctx context.Context, r Request, field, reference string) (Located, error) {
 	return s.inRegistries(ctx, r, field, func(repositories *repository.Repositories, _ *lsv1alpha1.Context) ([]byte, error) {
 		return repositories.ChartArtifact(ctx, reference)
 	})
 }
 
-// fromComponent is for charts that are resources of components.
+// fromComponent handles charts that are resources of components.
 func (s *Source) fromComponent(ctx context.Context, r Request) (Located, error) {
 	const field = "chart.resourceRef"
 	key, err := component.ParseResourceKey(r.Chart.ResourceRef)
@@ -56,7 +56,7 @@ func (s *Source) fromComponent(ctx context.Context, r Request) (Located, error) 
 	})
 }
 
-// inRegistries reads a chart from the repositories that the item's Context shows.
+// inRegistries reads a chart from the repositories of the item's Context.
 func (s *Source) inRegistries(
 	ctx context.Context,
 	r Request,
@@ -85,7 +85,7 @@ func (s *Source) inRegistries(
 	return Located{Read: func(context.Context) ([]byte, error) { return data, nil }}, nil
 }
 
-// contents reads the Secrets and ConfigMaps that a Context names, all of them in its own namespace.
+// contents reads the Secrets and ConfigMaps that a Context names, all of them in the Context's namespace.
 func (s *Source) contents(ctx context.Context, namespace string) credentials.Contents {
 	return func(kind, name string) (map[string][]byte, error) {
 		data, err := s.content(ctx, kind, client.ObjectKey{Namespace: namespace, Name: name})
@@ -121,14 +121,14 @@ func (s *Source) content(ctx context.Context, kind string, key client.ObjectKey)
 	return data, nil
 }
 
-// kindContext is what errors call a Context.
+// kindContext is the kind of Contexts in errors.
 const kindContext = "Context"
 
 func aboutContext(c *lsv1alpha1.Context, err error) error {
 	return fmt.Errorf("%s %s/%s: %w", kindContext, c.Namespace, c.Name, err)
 }
 
-// unread tells why a registry did not give a chart. Whether a retry helps, the cause knows.
+// unread explains why a registry did not provide a chart. The cause determines whether a retry helps.
 func unread(scope *lsv1alpha1.Context, err error) error {
 	reason := failure.DetailsOf(err).Reason
 	if failure.KindOf(err) == failure.Terminal {

@@ -28,7 +28,7 @@ import (
 
 const password = "the-w0rd-of-the-registry"
 
-// shelves is a registry, and a namespace of a cluster with a Context that leads to it.
+// shelves is a registry, and a namespace of a cluster with a Context that refers to it.
 type shelves struct {
 	*testing.T
 	helmcharts.Shelf
@@ -36,7 +36,7 @@ type shelves struct {
 	source    *charts.Source
 }
 
-// newShelves starts an open registry without TLS, or, if it is private, one with a password and an authority of its own.
+// newShelves starts an open registry without TLS, or a private one with a password and its own certificate authority.
 func newShelves(t *testing.T, private bool) *shelves {
 	t.Helper()
 	s := &shelves{T: t, namespace: testkit.Server(t).Namespace(t)}
@@ -48,7 +48,7 @@ func newShelves(t *testing.T, private bool) *shelves {
 	return s
 }
 
-// restart forgets everything, as a new process does that has no cache on disk.
+// restart forgets everything, like a new process without a cache on disk.
 func (s *shelves) restart() {
 	s.Helper()
 	registries, err := artifact.NewRegistries(artifact.RegistryOptions{Rules: local(), CacheDirectory: s.TempDir(), CacheBytes: 64 << 20})
@@ -58,7 +58,7 @@ func (s *shelves) restart() {
 	s.source = charts.New(charts.Options{Host: testkit.Server(s.T).Client(), Dialer: local(), Registries: registries.Open})
 }
 
-// scope stores the Context charts, which leads to the registry. It shows a password if there is one.
+// scope stores the Context charts, which refers to the registry. It contains the password if there is one.
 func (s *shelves) scope(secret string) {
 	s.Helper()
 	c := &landscaper.Context{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "charts"}}
@@ -94,7 +94,7 @@ func (s *shelves) mustFetch(chart helmv1alpha1.Chart, job string) *charts.Packag
 	return fetched
 }
 
-// refuses checks that a chart is not to be had, that the error says something, and whether a retry may help.
+// refuses checks that reading a chart fails, what the error says, and whether a retry may help.
 func (s *shelves) refuses(chart helmv1alpha1.Chart, kind failure.Kind, wanted ...string) {
 	s.Helper()
 	_, err := s.fetch(chart, "")
@@ -121,7 +121,7 @@ func version(v string) []byte {
 	return packed(files{"Chart.yaml": "apiVersion: v2\nname: shop\nversion: " + v + "\n", "templates/a.yaml": "a: b"})
 }
 
-// Plain HTTP has to be asked for, by the reference.
+// The reference must ask for plain HTTP explicitly.
 func TestAChartIsReadFromARegistry(t *testing.T) {
 	s := newShelves(t, false)
 	s.scope("")
@@ -173,14 +173,14 @@ func TestChartsAreResourcesOfComponents(t *testing.T) {
 				t.Errorf("%s leads to version %s, want %s", resource, got.Metadata.Version, want)
 			}
 		}
-		s.refuses(resourceOf(t, "3.0.0", "text"), failure.Terminal, "it is not packed with gzip")
+		s.refuses(resourceOf(t, "3.0.0", "text"), failure.Terminal, "not compressed with gzip")
 		s.refuses(resourceOf(t, "3.0.0", "other"), failure.Terminal, "chart.resourceRef", "example.com/shop:3.0.0", "other")
 		s.refuses(resourceOf(t, "4.0.0", "local"), failure.Retryable, "chart.resourceRef", "example.com/shop:4.0.0", "not found")
 		s.refuses(helmv1alpha1.Chart{ResourceRef: "%"}, failure.Terminal, "chart.resourceRef", "getResourceKey")
 	}
 }
 
-// Of several sources the first counts, in the order of the manual.
+// Of several sources, the first one in the order of the documentation counts.
 func TestTheFirstSourceCounts(t *testing.T) {
 	s := newShelves(t, false)
 	s.scope("")
@@ -233,7 +233,7 @@ func TestCredentialsForRegistriesAreThoseOfTheContext(t *testing.T) {
 		s := *s
 		s.T, s.namespace = t, testkit.Server(t).Namespace(t)
 		s.scope("wr0ng")
-		s.refuses(chart, failure.Retryable, "chart.ref", s.Host, "wants other credentials", "Context "+s.namespace+"/charts")
+		s.refuses(chart, failure.Retryable, "chart.ref", s.Host, "rejects the credentials", "Context "+s.namespace+"/charts")
 		secret := s.pullSecret(password)
 		if err := testkit.Server(t).Client().Update(t.Context(), secret); err != nil {
 			t.Fatal(err)
@@ -262,7 +262,7 @@ func TestCredentialsForRegistriesAreThoseOfTheContext(t *testing.T) {
 	})
 }
 
-// Whoever shows nothing is told where to put credentials.
+// Without credentials, the error says where to configure them.
 func TestARegistryWithAPasswordNeedsACredential(t *testing.T) {
 	s := newShelves(t, false)
 	s.Registry = registry.Start(t, registry.Options{Username: "robot", Password: password})
@@ -301,10 +301,10 @@ func TestWhatARegistryDoesNotHaveOrSendsWrongly(t *testing.T) {
 	components.Component{Name: "example.com/shop", Version: "3.0.0"}.Push(t, components.Store(t, s.Registry, oci.Credential{}))
 	none := "@sha256:" + strings.Repeat("0", 64)
 
-	s.refuses(s.ref(s.URL+"/charts/shop:9.9.9"), failure.Retryable, "chart.ref", "charts/shop:9.9.9", "it is not there")
-	s.refuses(s.ref(s.URL+"/charts/shop:1.0.0"+none), failure.Retryable, "it is not there")
+	s.refuses(s.ref(s.URL+"/charts/shop:9.9.9"), failure.Retryable, "chart.ref", "charts/shop:9.9.9", "not found")
+	s.refuses(s.ref(s.URL+"/charts/shop:1.0.0"+none), failure.Retryable, "not found")
 	s.refuses(s.ref(s.URL+"/charts/shop"), failure.Terminal, "a tag is required")
-	s.refuses(s.ref(s.URL+"/component-descriptors/example.com/shop:3.0.0"), failure.Terminal, "the artifact is no chart")
+	s.refuses(s.ref(s.URL+"/component-descriptors/example.com/shop:3.0.0"), failure.Terminal, "the artifact is not a chart")
 	s.refuses(s.ref("http://robot:"+password+"@"+s.Host+"/charts/shop:1.0.0"), failure.Terminal, "chart.ref")
 
 	s.Break(registry.On("/blobs/", registry.Wrong))
@@ -316,7 +316,7 @@ func TestWhatARegistryDoesNotHaveOrSendsWrongly(t *testing.T) {
 	s.mustFetch(s.ref(s.URL+"/charts/shop:1.0.0"), "")
 }
 
-// A job ends with what the tag meant when it began; the next one looks again. Content is fetched once.
+// A job keeps the meaning that a tag had when the job started; the next job resolves it again. Content is fetched once.
 func TestATagDoesNotMoveWithinAJob(t *testing.T) {
 	s := newShelves(t, false)
 	s.scope("")

@@ -16,10 +16,10 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// maxIndexBytes is how large the index of a chart repository may be.
+// maxIndexBytes is the maximum size of the index of a chart repository.
 const maxIndexBytes = 32 << 20
 
-// index is what is needed of the index.yaml of a chart repository.
+// index is the part of a chart repository's index.yaml that is needed.
 type index struct {
 	Entries map[string][]indexEntry `json:"entries"`
 }
@@ -30,8 +30,8 @@ type indexEntry struct {
 	URLs    []string `json:"urls"`
 }
 
-// fromRepository finds a chart by the index of its repository. The index is read each time, so whoever has lost access
-// does not get the chart from memory.
+// fromRepository finds a chart in the index of its repository. The index is read each time, so that a user who has lost
+// access does not get the chart from the cache.
 func (s *Source) fromRepository(ctx context.Context, r Request) (Located, error) {
 	repo := *r.Chart.HelmChartRepo
 	base, err := parseAddress(withScheme(repo.HelmChartRepoURL))
@@ -63,7 +63,7 @@ func (s *Source) fromRepository(ctx context.Context, r Request) (Located, error)
 	}}, nil
 }
 
-// get fetches a file with the credentials for its own address: an index may lead elsewhere.
+// get fetches a file with the credentials for the file's own address: an index may refer to another host.
 func (s *Source) get(ctx context.Context, scope *lsv1alpha1.Context, d download) ([]byte, error) {
 	var err error
 	if d.access, err = s.accessTo(ctx, scope, d.address); err != nil {
@@ -72,11 +72,11 @@ func (s *Source) get(ctx context.Context, scope *lsv1alpha1.Context, d download)
 	return s.web.fetch(ctx, d)
 }
 
-// find looks a chart up in an index.
+// find looks up a chart in an index.
 func find(text []byte, repo helmv1alpha1.HelmChartRepo) (indexEntry, error) {
 	var parsed index
 	if err := yaml.Unmarshal(text, &parsed); err != nil {
-		return indexEntry{}, unfetched(fmt.Errorf("the index of the chart repository cannot be read: it is not the YAML of an index"))
+		return indexEntry{}, unfetched(fmt.Errorf("the index of the chart repository cannot be read: it is not the YAML of a chart index"))
 	}
 	entries, known := parsed.Entries[repo.HelmChartName]
 	if !known {

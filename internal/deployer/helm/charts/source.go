@@ -20,25 +20,25 @@ import (
 	"espalier.dev/internal/lru"
 )
 
-// Located is a packed chart that was found and is not read yet.
+// Located is a packed chart that has been found but not read.
 type Located struct {
-	// Digest is that of the packed chart, for example sha256:…; empty if it is not known before.
+	// Digest is the digest of the packed chart, for example sha256:…; empty if it is not known in advance.
 	Digest string
-	// Read returns the packed chart. It is not called if a chart of that digest is known.
+	// Read returns the packed chart. It is not called if a chart with that digest is cached.
 	Read func(context.Context) ([]byte, error)
 }
 
-// Options are what a Source needs.
+// Options configure a Source.
 type Options struct {
 	// Host reads Contexts and Secrets in the namespaces of deploy items.
 	Host client.Reader
-	// Dialer says which addresses users may name.
+	// Dialer restricts the addresses that users may name.
 	Dialer dial.Rules
-	// Registries is for charts in OCI registries and components. Nil refuses them.
+	// Registries opens OCI registries and components. Nil rejects charts in them.
 	Registries Registries
 }
 
-// cacheBytes bounds what is remembered of charts.
+// cacheBytes bounds the cache of charts.
 const cacheBytes = 64 << 20
 
 // Source fetches charts. Its methods may be called from several goroutines.
@@ -48,23 +48,23 @@ type Source struct {
 	cache   *lru.Cache[*Package]
 }
 
-// New returns a source that remembers nothing yet.
+// New returns a source with an empty cache.
 func New(options Options) *Source {
 	return &Source{options: options, web: newWeb(options.Dialer), cache: lru.NewCache[*Package](cacheBytes)}
 }
 
-// Request says which chart is wanted, and on whose behalf.
+// Request identifies the chart, and on whose behalf it is fetched.
 type Request struct {
 	Chart helmv1alpha1.Chart
-	// Namespace is that of the deploy item, and Context the name of its Context.
+	// Namespace is the namespace of the deploy item, and Context the name of its Context.
 	Namespace string
 	Context   string
-	// Item and Job are those on whose behalf it is fetched: within a job, a tag does not move.
+	// Item and Job identify on whose behalf the chart is fetched: within a job, a tag does not move.
 	Item types.UID
 	Job  string
 }
 
-// Fetch returns the chart. What is fetched by digest and known already is not read again.
+// Fetch returns the chart. A chart with a known digest is taken from the cache if possible.
 func (s *Source) Fetch(ctx context.Context, r Request) (*Package, error) {
 	found, err := s.locate(ctx, r)
 	if err != nil {
@@ -81,10 +81,10 @@ func (s *Source) Fetch(ctx context.Context, r Request) (*Package, error) {
 	return s.cache.Get(lru.Key(sum), func() (*Package, int, error) { return open(data) })
 }
 
-// Remembered returns how many charts are remembered.
+// Remembered returns the number of cached charts.
 func (s *Source) Remembered() int { return s.cache.Len() }
 
-// read fetches a chart whose digest is known, and compares.
+// read fetches a chart whose digest is known, and verifies the digest.
 func (s *Source) read(ctx context.Context, found Located) (*Package, int, error) {
 	data, err := found.Read(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Source) read(ctx context.Context, found Located) (*Package, int, error)
 	}
 	sum := sha256.Sum256(data)
 	if want := hexOf(found.Digest); want != hex.EncodeToString(sum[:]) {
-		return nil, 0, unfetched(fmt.Errorf("the chart has the digest sha256:%x, but sha256:%s was announced: it was changed, or damaged on the way", sum, want))
+		return nil, 0, unfetched(fmt.Errorf("the chart has the digest sha256:%x, but sha256:%s is expected: it was changed, or damaged in transit", sum, want))
 	}
 	return open(data)
 }
@@ -110,7 +110,7 @@ func open(data []byte) (*Package, int, error) {
 
 func hexOf(digest string) string { return strings.ToLower(strings.TrimPrefix(digest, "sha256:")) }
 
-// digestKey makes a key of a digest, unless it is none that we know.
+// digestKey converts a digest to a cache key; false if it is not a SHA-256.
 func digestKey(digest string) (lru.Key, bool) {
 	raw, err := hex.DecodeString(hexOf(digest))
 	if err != nil || len(raw) != sha256.Size {
@@ -119,7 +119,7 @@ func digestKey(digest string) (lru.Key, bool) {
 	return lru.Key(raw), true
 }
 
-// locate follows the order of the sources: archive, ref, helmChartRepo, resourceRef.
+// locate tries the sources in this order: archive, ref, helmChartRepo, resourceRef.
 func (s *Source) locate(ctx context.Context, r Request) (Located, error) {
 	switch c := r.Chart; {
 	case c.Archive != nil && c.Archive.Raw != "":
@@ -135,14 +135,14 @@ func (s *Source) locate(ctx context.Context, r Request) (Located, error) {
 	case c.ResourceRef != "":
 		return s.fromComponent(ctx, r)
 	}
-	return Located{}, invalid(errors.New("chart names no source: set archive, ref, helmChartRepo or resourceRef"))
+	return Located{}, invalid(errors.New("chart has no source: set archive, ref, helmChartRepo or resourceRef"))
 }
 
 const ociScheme = "oci://"
 
 func ociReference(repo helmv1alpha1.HelmChartRepo) string {
 	base := strings.Trim(strings.TrimPrefix(strings.TrimSpace(repo.HelmChartRepoURL), ociScheme), "/")
-	// A tag has no plus sign; Helm writes an underscore in its place.
+	// A tag cannot contain a plus sign; Helm replaces it with an underscore.
 	return base + "/" + repo.HelmChartName + ":" + strings.ReplaceAll(repo.HelmChartVersion, "+", "_")
 }
 

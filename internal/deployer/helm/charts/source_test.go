@@ -34,7 +34,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 type files map[string]string
 
-// entry is a file of an archive as it is, also a wrong one.
+// entry is a file of an archive, written as it is, even if invalid.
 type entry struct {
 	header  tar.Header
 	content string
@@ -100,7 +100,7 @@ func TestAnArchiveIsRead(t *testing.T) {
 	}
 }
 
-// The digest is about the content: it does not matter how a chart was packed.
+// The digest covers the content: it does not matter how a chart was packed.
 func TestTheDigestIsThatOfTheContent(t *testing.T) {
 	digest := func(data []byte) string {
 		opened, err := charts.Open(data)
@@ -140,7 +140,7 @@ func TestPackedSubchartsAreUnpacked(t *testing.T) {
 	}
 }
 
-// nestedTimes packs a chart into a chart, often.
+// nestedTimes packs a chart into a chart, repeatedly.
 func nestedTimes(times int) []byte {
 	data := shop()
 	for range times {
@@ -157,13 +157,13 @@ func manyFiles() []byte {
 	return archiveOf(entries...)
 }
 
-func TestHostileArchivesAreRefused(t *testing.T) {
+func TestHostileArchivesAreRejected(t *testing.T) {
 	zeros := string(make([]byte, 15<<20))
 	for name, c := range map[string]struct {
 		data []byte
 		want string
 	}{
-		"no gzip":                 {[]byte("hello"), "not packed with gzip"},
+		"no gzip":                 {[]byte("hello"), "not compressed with gzip"},
 		"no tar":                  {gzipped("hello, this is no archive of the kind that is expected"), "not a tar archive"},
 		"nothing":                 {archiveOf(), "Chart.yaml file is missing"},
 		"no Chart.yaml":           {packed(files{"templates/a.yaml": ""}), "Chart.yaml file is missing"},
@@ -178,9 +178,9 @@ func TestHostileArchivesAreRefused(t *testing.T) {
 		"large together":          {packed(files{"a": zeros, "b": zeros, "c": zeros, "d": zeros, "e": zeros}), "more than 67108864 bytes"},
 		"large in a subchart":     {packed(files{"a": zeros, "b": zeros, "charts/x.tgz": string(packed(files{"a": zeros, "b": zeros, "c": zeros}))}), "more than 67108864 bytes"},
 		"many files":              {manyFiles(), "more than 10000 files"},
-		"nested too deep":         {nestedTimes(10), "more than 8 times"},
+		"nested too deep":         {nestedTimes(10), "more than 8 levels"},
 		"a library":               {packed(files{"Chart.yaml": metadata + "type: library\n"}), "cannot be installed"},
-		"a dependency is missing": {packed(files{"Chart.yaml": metadata + "dependencies: [{name: inner, version: 1.0.0}]\n"}), "needs the chart inner"},
+		"a dependency is missing": {packed(files{"Chart.yaml": metadata + "dependencies: [{name: inner, version: 1.0.0}]\n"}), "needs chart inner"},
 		"cut off":                 {shop()[:len(shop())-30], "unexpected EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -251,7 +251,7 @@ func TestAddressesAreGuarded(t *testing.T) {
 		server.URL + "/shop.tgz":     "loopback addresses are not allowed here",
 		"http://169.254.169.254/":    "metadata services",
 		"file:///etc/passwd":         "must begin with https:// or http://",
-		"":                           "chart names no source",
+		"":                           "chart has no source",
 		"http://user:sesame@[::bad/": "is not a URL",
 	} {
 		_, err := fetch(t, charts.Options{}, remote(url))
@@ -266,12 +266,12 @@ func TestAddressesAreGuarded(t *testing.T) {
 	}
 }
 
-// repository is a chart repository behind basic authentication, with an index that leads to a relative address.
+// repository is a chart repository behind basic authentication. Its index refers to a relative address.
 type repository struct {
 	data      []byte
 	digest    string
 	downloads atomic.Int64
-	// seen are the headers that came with requests to other hosts.
+	// header is the Authorization header that requests must have; if it is empty, any will do.
 	header string
 }
 
@@ -311,7 +311,7 @@ func TestAChartRepositoryIsAskedAndChartsAreRememberedByDigest(t *testing.T) {
 	}
 	shelf.digest = strings.Repeat("0", 64)
 	_, err := source.Fetch(t.Context(), charts.Request{Chart: repo(server.URL + "/charts"), Namespace: "nowhere"})
-	if err == nil || !strings.Contains(err.Error(), "was announced") {
+	if err == nil || !strings.Contains(err.Error(), "is expected") {
 		t.Errorf("a chart of another digest: %v", err)
 	}
 }
@@ -332,7 +332,7 @@ func TestWhatARepositoryDoesNotHave(t *testing.T) {
 	}
 }
 
-// scope stores a Context with credentials, and a Secret for them.
+// scope stores a Context with credentials, and a Secret that holds them.
 func scope(t *testing.T, auths ...map[string]any) string {
 	t.Helper()
 	server := testkit.Server(t)
@@ -392,7 +392,7 @@ func TestCredentialsOfTheContext(t *testing.T) {
 	}
 }
 
-// An index may lead to another host. Credentials do not.
+// An index may refer to another host. Credentials are not sent there.
 func TestCredentialsStayWithTheirHost(t *testing.T) {
 	var shown atomic.Value
 	other := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// fetchTimeout is how long one download may take.
+	// fetchTimeout is the timeout of one download.
 	fetchTimeout = 2 * time.Minute
 	maxRedirects = 5
 )
@@ -27,7 +27,7 @@ const (
 // web fetches files by HTTP.
 type web struct {
 	rules dial.Rules
-	// open is for servers that need nothing of a user's.
+	// open is the transport for servers that need no custom authority.
 	open *http.Transport
 }
 
@@ -35,7 +35,7 @@ func newWeb(rules dial.Rules) *web {
 	return &web{rules: rules, open: rules.Transport(&tls.Config{MinVersion: tls.VersionTLS12})}
 }
 
-// archive is a packed chart at an address, without credentials.
+// archive locates a packed chart at an address, without credentials.
 func (w *web) archive(text string) (Located, error) {
 	address, err := parseAddress(text)
 	if err != nil {
@@ -46,7 +46,7 @@ func (w *web) archive(text string) (Located, error) {
 	}}, nil
 }
 
-// parseAddress accepts what can be fetched by HTTP. Its errors quote nothing: an address may contain a password.
+// parseAddress accepts addresses that can be fetched by HTTP. Its errors quote nothing: an address may contain a password.
 func parseAddress(text string) (*url.URL, error) {
 	address, err := url.Parse(text)
 	switch {
@@ -62,7 +62,7 @@ func parseAddress(text string) (*url.URL, error) {
 	return address, nil
 }
 
-// shown is an address without what may be secret in it.
+// shown returns an address without the parts that may be secret.
 func shown(address *url.URL) string {
 	bare := *address
 	bare.User, bare.RawQuery, bare.Fragment = nil, "", ""
@@ -72,9 +72,9 @@ func shown(address *url.URL) string {
 // download is one file to fetch.
 type download struct {
 	address *url.URL
-	// what names it in errors.
+	// what is the file's name in errors
 	what string
-	// most is how many bytes it may have.
+	// most is the maximum size in bytes.
 	most int64
 	// access are the credentials to show and the authority to trust.
 	access access
@@ -107,7 +107,7 @@ func (w *web) fetch(ctx context.Context, d download) ([]byte, error) {
 		return nil, judge(d, err)
 	}
 	if int64(len(data)) > d.most {
-		return nil, invalid(fmt.Errorf("fetch %s from %s: it has more than %d bytes", d.what, shown(d.address), d.most))
+		return nil, invalid(fmt.Errorf("fetch %s from %s: more than %d bytes", d.what, shown(d.address), d.most))
 	}
 	return data, nil
 }
@@ -121,14 +121,14 @@ func (w *web) client(a access) (client *http.Client, done func()) {
 	return &http.Client{Transport: transport, CheckRedirect: checkRedirect}, done
 }
 
-// checkRedirect follows a few redirects, and none from a safe connection to an open one. The standard library takes
-// credentials off those that lead to another host.
+// checkRedirect follows a few redirects, and none from HTTPS to HTTP. The standard library drops the credentials when a
+// redirect leads to another host.
 func checkRedirect(request *http.Request, via []*http.Request) error {
 	if len(via) >= maxRedirects {
-		return fmt.Errorf("it was redirected more than %d times", maxRedirects)
+		return fmt.Errorf("redirected more than %d times", maxRedirects)
 	}
 	if via[len(via)-1].URL.Scheme == "https" && request.URL.Scheme != "https" {
-		return errors.New("it was redirected from https to http, which is refused")
+		return errors.New("redirected from https to http, which is not allowed")
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func judge(d download, err error) error {
 	if errors.As(err, &refusal) {
 		return invalid(fmt.Errorf("fetch %s from %s: %w", d.what, shown(d.address), refusal))
 	}
-	// The text of a *url.Error has the whole address.
+	// A *url.Error quotes the whole address.
 	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// maxNumbers is how many numbers until and untilStep return.
+	// maxNumbers is the maximum length of the lists that until and untilStep return.
 	maxNumbers = 100_000
-	// maxText is how long a text may be that a function makes of a number.
+	// maxText is the maximum length of a text that a function creates from a number.
 	maxText = 16 << 20
 )
 
-// Functions stand in the place of those of Helm whose result is as large as a number says. A chart is written by
-// somebody else: one number must not take all memory.
+// Functions replace those functions of Helm whose result grows with a number. Charts come from other people: one number must
+// not take all memory.
 func Functions() template.FuncMap {
 	known := sprig.TxtFuncMap()
 	result := template.FuncMap{
@@ -69,7 +69,7 @@ func numbers(known template.FuncMap, start, end, step int) ([]int, error) {
 
 func repeat(count int, text string) (string, error) {
 	if count < 0 || len(text) > 0 && count > maxText/len(text) {
-		return "", fmt.Errorf("repeat: the result would have more than %d characters, or less than none", maxText)
+		return "", fmt.Errorf("repeat: negative count, or a result of more than %d characters", maxText)
 	}
 	return strings.Repeat(text, count), nil
 }

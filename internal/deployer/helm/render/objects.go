@@ -13,7 +13,7 @@ import (
 	"espalier.dev/internal/deployer/objects/documents"
 )
 
-// Annotations that Helm gives a meaning.
+// Annotations with a meaning for Helm.
 const (
 	hookAnnotation   = "helm.sh/hook"
 	policyAnnotation = "helm.sh/resource-policy"
@@ -24,12 +24,12 @@ type Object struct {
 	Manifest *unstructured.Unstructured
 	// Source is the name of the template.
 	Source string
-	// Kept says that the chart wants the object to stay when the release goes.
+	// Kept reports whether the chart wants the object to stay when the release is removed.
 	Kept bool
 }
 
-// Objects returns everything that is to exist while the chart is deployed: the definitions, the objects, and the hooks of
-// an installation or upgrade. What is for other occasions, such as a test or a deletion, is left out.
+// Objects returns everything that must exist while the chart is deployed: the CRDs, the objects, and the hooks of an
+// installation or upgrade. Hooks for other occasions, such as a test or a deletion, are left out.
 func (r *Result) Objects() ([]Object, error) {
 	var result []Object
 	for _, text := range slices.Concat(r.Definitions, r.Templates) {
@@ -46,12 +46,12 @@ func (r *Result) Objects() ([]Object, error) {
 	return result, nil
 }
 
-// IsKept reports whether a chart wants an object to stay when the release goes.
+// IsKept reports whether a chart wants an object to stay when the release is removed.
 func IsKept(object *unstructured.Unstructured) bool {
 	return strings.EqualFold(strings.TrimSpace(object.GetAnnotations()[policyAnnotation]), "keep")
 }
 
-// forOtherOccasions recognises hooks that have nothing to do with an installation.
+// forOtherOccasions recognises hooks unrelated to an installation or upgrade.
 func forOtherOccasions(object *unstructured.Unstructured) bool {
 	events, isHook := object.GetAnnotations()[hookAnnotation]
 	if !isHook {

@@ -20,16 +20,16 @@ import (
 	"espalier.dev/internal/deployer/helm/charts"
 )
 
-// Input is what a chart is rendered with.
+// Input is the input of a rendering.
 type Input struct {
 	Package *charts.Package
 	Values  map[string]any
 	Release common.ReleaseOptions
-	// Capabilities are those of the target; nil means what Helm assumes without one.
+	// Capabilities are those of the target; nil means Helm's defaults.
 	Capabilities *common.Capabilities
-	// SkipSchema does not check the values.
+	// SkipSchema skips the validation of the values.
 	SkipSchema bool
-	// Target is where the function lookup looks; nil lets it find nothing.
+	// Target is the cluster for the function lookup; with nil, lookup finds nothing.
 	Target *rest.Config
 }
 
@@ -42,18 +42,18 @@ type Text struct {
 
 // Result is what a chart renders to.
 type Result struct {
-	// Values are what the templates saw: Chart, Capabilities, Release and Values.
+	// Values are the data that the templates saw: Chart, Capabilities, Release and Values.
 	Values map[string]any
-	// Templates are those that rendered to something, without the notes.
+	// Templates are those that rendered to something, except the notes.
 	Templates []Text
 	// Definitions are the files in the folders crds.
 	Definitions []Text
 }
 
-// notes is how the files end that are for people.
+// notes is the suffix of files with text for people.
 const notes = "NOTES.txt"
 
-// Values returns what the templates of a chart see. It renders nothing.
+// Values returns the data that the templates of a chart see. It renders nothing.
 func Values(in Input) (map[string]any, error) {
 	_, values, err := prepare(in)
 	return values, err
@@ -86,7 +86,7 @@ func Render(ctx context.Context, in Input) (*Result, error) {
 	return result, nil
 }
 
-// prepare loads the chart and puts the values together.
+// prepare loads the chart and merges the values.
 func prepare(in Input) (*chart.Chart, common.Values, error) {
 	loaded, err := in.Package.Load()
 	if err != nil {
@@ -114,7 +114,7 @@ func prepare(in Input) (*chart.Chart, common.Values, error) {
 }
 
 // ErrIncompatible says that the chart does not fit the target.
-var ErrIncompatible = errors.New("the chart does not fit the version of Kubernetes")
+var ErrIncompatible = errors.New("the chart does not support this version of Kubernetes")
 
 func checkVersion(c *chart.Chart, capabilities *common.Capabilities) error {
 	wanted := c.Metadata.KubeVersion
@@ -124,7 +124,7 @@ func checkVersion(c *chart.Chart, capabilities *common.Capabilities) error {
 	return fmt.Errorf("%w: %s requires kubeVersion %s, the target has %s", ErrIncompatible, c.Name(), wanted, capabilities.KubeVersion.Version)
 }
 
-// copyOf protects the values from Helm, which changes them.
+// copyOf protects the values from Helm, which modifies them.
 func copyOf(values map[string]any) map[string]any {
 	if values == nil {
 		return map[string]any{}

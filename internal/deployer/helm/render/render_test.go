@@ -96,7 +96,7 @@ func TestFunctionsHaveLimits(t *testing.T) {
 		`{{ until 2000000000 }}`:                   "error: more than 100000 numbers",
 		`{{ untilStep 0 -2000000000 -1 }}`:         "error: more than 100000 numbers",
 		`{{ repeat 2000000000 "ab" }}`:             "error: more than 16777216 characters",
-		`{{ repeat -1 "ab" }}`:                     "error: less than none",
+		`{{ repeat -1 "ab" }}`:                     "error: negative count",
 		`{{ "a" | indent 2000000000 }}`:            "error: more than 16777216 characters",
 		`{{ randAlphaNum 2000000000 }}`:            "error: the length must be between",
 		`{{ env "HOME" }}`:                         `error: function "env" not defined`,

@@ -15,10 +15,10 @@ import (
 )
 
 // ErrSchema says that values do not match the schema of a chart.
-var ErrSchema = errors.New("the values do not fit the chart")
+var ErrSchema = errors.New("the values do not match the schema of the chart")
 
-// schemas compiles the schemas of charts. Helm would load whatever a schema refers to, from the web and from the disk of this
-// process, and would quote values; here a schema stands for itself, and errors name fields.
+// schemas compiles the schemas of charts. Helm would load references from the web and from this process's disk, and would
+// quote values; here, schemas must be self-contained, and errors name fields.
 var schemas = schema.NewCompiler(schemaLimits(), 8<<20)
 
 func schemaLimits() schema.Limits {
@@ -28,7 +28,7 @@ func schemaLimits() schema.Limits {
 	return limits
 }
 
-// checkSchemas compares the values with the schema of the chart and with those of the charts in it.
+// checkSchemas validates the values with the schema of the chart and with those of the charts in it.
 func checkSchemas(c *chart.Chart, top common.Values) error {
 	values, err := plain(top["Values"])
 	if err != nil {
@@ -50,7 +50,7 @@ func checkSchema(c *chart.Chart, values map[string]any) error {
 		}
 		part, ok := value.(map[string]any)
 		if !ok {
-			return fmt.Errorf("%w: the value %s must be an object: it has the values of the chart %s", ErrSchema, inner.Name(), inner.Name())
+			return fmt.Errorf("%w: the value %s must be an object: it contains the values of the chart %s", ErrSchema, inner.Name(), inner.Name())
 		}
 		if err := checkSchema(inner, part); err != nil {
 			return err
@@ -63,7 +63,7 @@ func checkSchema(c *chart.Chart, values map[string]any) error {
 func plain(value any) (map[string]any, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
-		return nil, fmt.Errorf("%w: they cannot be written as JSON", ErrSchema)
+		return nil, fmt.Errorf("%w: they cannot be converted to JSON", ErrSchema)
 	}
 	var result map[string]any
 	if err := json.Unmarshal(text, &result); err != nil {

@@ -17,7 +17,7 @@ import (
 	"espalier.dev/internal/deployer/objects/inventory"
 )
 
-// attempts is how often an object is read anew because somebody else changed it at the same time.
+// attempts is how often an object is read again because another client changed it concurrently.
 const attempts = 4
 
 // Applier applies single objects for one owner.
@@ -25,43 +25,45 @@ type Applier struct {
 	Cluster  cluster.Cluster
 	Owner    inventory.Owner
 	Strategy Strategy
-	// SameManifests says that the manifests are those of the last job, so that no field can have gone from them.
+	// SameManifests reports whether the manifests are those of the last job, so that no field can have been removed from
+	// them.
 	SameManifests bool
-	// Rehearsal says that the cluster checks what it is sent and stores nothing of it, so that no request builds on the one before.
+	// Rehearsal reports whether the cluster only checks requests and stores nothing, so that no request can build on the
+	// previous one.
 	Rehearsal bool
 }
 
-// Verdict is what became of an object.
+// Verdict is the result of applying an object.
 type Verdict int
 
 // Verdicts.
 const (
-	// Unchanged means that everything was there already.
+	// Unchanged means that the object already satisfied the manifest.
 	Unchanged Verdict = iota
 	// Created means that the object is new.
 	Created
-	// Changed means that the object existed and was written.
+	// Changed means that the object existed and was updated.
 	Changed
-	// Released means that the object is not ours to touch: by its policy, or because somebody else made it.
+	// Released means that the object is not ours to touch: because of its policy, or because another client created it.
 	Released
-	// Held means that the object is being deleted; only when it is gone can it be created anew.
+	// Held means that the object is being deleted and can only be recreated once it is gone.
 	Held
 )
 
-// Outcome is what became of an object, and how it is now.
+// Outcome is the result of applying an object, and its current state.
 type Outcome struct {
 	Verdict Verdict
 	// Live is the object as the API server last returned it; nil if it was released or not read.
 	Live *unstructured.Unstructured
-	// Before is the object as it was found, in a rehearsal; nil if it does not exist.
+	// Before is the object before the change, in a rehearsal; nil if it does not exist.
 	Before *unstructured.Unstructured
-	// FieldsHash is what to remember of the manifest.
+	// FieldsHash is the hash of the manifest to store in the inventory.
 	FieldsHash string
 	// TakenFrom is the deploy item that managed the object before it was written; empty if none did.
 	TakenFrom string
 }
 
-// Apply brings one object to the cluster. The entry is what the inventory knows of it.
+// Apply applies one object to the cluster. The entry is its entry in the inventory.
 func (a Applier) Apply(ctx context.Context, o Object, entry inventory.Entry) (Outcome, error) {
 	if o.Policy == deployer.PolicyIgnore {
 		return Outcome{Verdict: Released}, nil
@@ -79,7 +81,7 @@ func (a Applier) Apply(ctx context.Context, o Object, entry inventory.Entry) (Ou
 	return Outcome{}, cluster.Refused("apply", attempt.subject(), apierrors.NewConflict(attempt.resource(), o.Manifest.GetName(), errChanged))
 }
 
-// errChanged says that the object is no longer what it was when it was last looked at.
+// errChanged is the error of an object that has changed since it was last read.
 var errChanged = errors.New("it was changed at the same time")
 
 // attempt is the work on one object.
@@ -110,7 +112,7 @@ func (a *attempt) once(ctx context.Context, mayExist bool) (Outcome, error) {
 	return outcome, err
 }
 
-// adjust deals with an object that exists, by its policy.
+// adjust handles an existing object, according to its policy.
 func (a *attempt) adjust(ctx context.Context, live *unstructured.Unstructured) (Outcome, error) {
 	if !a.mayTouch(live) {
 		return Outcome{Verdict: Released}, nil
@@ -133,10 +135,10 @@ func (a *attempt) adjust(ctx context.Context, live *unstructured.Unstructured) (
 	return Outcome{Verdict: Changed, Live: written, TakenFrom: a.Owner.Other(live)}, nil
 }
 
-// partly stands in the place of a hash if the object has fields of an earlier manifest that were not taken away.
+// partly replaces a hash if the object still has fields of an earlier manifest.
 const partly = "partly"
 
-// fieldsHash is what to remember of the manifest.
+// fieldsHash returns the hash of the manifest to store in the inventory.
 func (a *attempt) fieldsHash(verdict Verdict) string {
 	if a.SameManifests && a.entry.FieldsHash != "" {
 		return a.entry.FieldsHash
@@ -148,14 +150,14 @@ func (a *attempt) fieldsHash(verdict Verdict) string {
 	return partly
 }
 
-// takesAway reports whether fields that are not in the manifest any more are taken away.
+// takesAway reports whether fields that are no longer in the manifest are removed.
 func (a *attempt) takesAway() bool {
 	adds := a.Strategy == manifest.UpdateStrategyMerge || a.Strategy == manifest.UpdateStrategyMergeOverwrite
 	return !adds && a.object.Policy != deployer.PolicyImmutable
 }
 
-// mayTouch reports whether an object that exists is one to work with. What somebody else created belongs to him under the
-// policies that say so: fallback, and immutable, which would not change it and must not delete it either.
+// mayTouch reports whether an existing object is ours to work with. An object that another client created stays theirs under
+// two policies: fallback, and immutable, which would not change it and must not delete it either.
 func (a *attempt) mayTouch(live *unstructured.Unstructured) bool {
 	switch a.object.Policy {
 	case deployer.PolicyFallback, deployer.PolicyImmutable:

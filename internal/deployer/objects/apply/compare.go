@@ -17,20 +17,20 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Satisfies reports whether everything that a manifest asks for is there. Whatever else is there is no difference: the
-// API server fills in defaults, and controllers add fields of their own.
+// Satisfies reports whether an object has everything that a manifest asks for. Other content is no difference: the API
+// server fills in defaults, and controllers add fields.
 func Satisfies(live, desired *unstructured.Unstructured) bool {
 	return comparisonOf(desired).contains(live.Object, desired.Object, nil)
 }
 
-// Drifted reports whether an object that exists lacks something of a manifest that somebody else applies.
+// Drifted reports whether an existing object lacks something of a manifest that another client applies.
 func Drifted(live, manifest *unstructured.Unstructured) bool {
 	return !Satisfies(live, storable(manifest))
 }
 
-// comparison compares values of JSON. The path of a value, without the positions in lists, says how it is to be read.
+// comparison compares JSON values. The path of a value, without the positions in lists, determines how it is interpreted.
 type comparison struct {
-	// quantities says that the API server rewrites quantities, as it does for the kinds that it has types for.
+	// quantities reports whether the API server normalises quantities, as it does for the kinds that it has types for.
 	quantities bool
 }
 
@@ -73,8 +73,8 @@ func isNothing(value any) bool {
 	return false
 }
 
-// isZero reports whether a scalar is one that the API server leaves out of the kinds it knows. An empty string is not among
-// them, because it means something in labels and data.
+// isZero reports whether the API server omits a scalar from the kinds that it has types for. An empty string is not among
+// them, because it has a meaning in labels and data.
 func isZero(value any) bool { return value == false || value == int64(0) || value == float64(0) }
 
 func (c comparison) containsFields(live, desired map[string]any, path []string) bool {
@@ -86,7 +86,7 @@ func (c comparison) containsFields(live, desired map[string]any, path []string) 
 	return true
 }
 
-// containsElements compares elements that have names by their names, and others by their position.
+// containsElements compares named elements by name, and others by position.
 func (c comparison) containsElements(live, desired []any, path []string) bool {
 	if len(path) > 0 && path[len(path)-1] == "finalizers" {
 		return !slices.ContainsFunc(desired, func(wanted any) bool { return !slices.Contains(live, wanted) })
@@ -112,7 +112,7 @@ func (c comparison) containsElements(live, desired []any, path []string) bool {
 	return true
 }
 
-// elementsByName returns the elements of a list by their field name, and whether all have one of their own.
+// elementsByName returns the elements of a list by their field name, and whether all have a unique one.
 func elementsByName(list []any) (map[string]any, bool) {
 	result := map[string]any{}
 	for _, element := range list {
@@ -126,10 +126,10 @@ func elementsByName(list []any) (map[string]any, bool) {
 	return result, len(result) == len(list)
 }
 
-// quantityPaths are the ends of the paths at which the kinds of Kubernetes have quantities, of which the API server stores one of many
-// forms. A star stands for the name of a resource.
+// quantityPaths are the suffixes of the paths at which the kinds of Kubernetes have quantities, which the API server normalises. A
+// star matches the name of any resource.
 var quantityPaths = [][]string{
-	{"resources", "limits", "*"}, {"resources", "requests", "*"}, // containers, claims of volumes
+	{"resources", "limits", "*"}, {"resources", "requests", "*"}, // containers, volume claims
 	{"spec", "capacity", "*"}, {"spec", "hard", "*"}, {"spec", "overhead", "*"}, {"overhead", "podFixed", "*"},
 	{"spec", "limits", "min", "*"}, {"spec", "limits", "max", "*"}, {"spec", "limits", "default", "*"},
 	{"spec", "limits", "defaultRequest", "*"}, {"spec", "limits", "maxLimitRequestRatio", "*"},
@@ -144,7 +144,7 @@ func isQuantity(path []string) bool {
 	})
 }
 
-// isBuiltIn reports whether a group is one of Kubernetes: those of custom resources have a domain, and what is stored of them is what was
+// isBuiltIn reports whether a group belongs to Kubernetes: groups of custom resources have a domain, and their objects are stored as
 // sent.
 func isBuiltIn(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
@@ -162,7 +162,7 @@ func sameQuantity(live, desired any) bool {
 	return err == nil && a.Cmp(b) == 0
 }
 
-// sameNumber compares numbers that were decoded as different types.
+// sameNumber compares numbers decoded as different types.
 func sameNumber(a, b any) bool {
 	x, isX := number(a)
 	y, isY := number(b)
@@ -179,8 +179,8 @@ func number(value any) (float64, bool) {
 	return 0, false
 }
 
-// FieldsHash is a hash over the names of the fields of a manifest. The values are left out: they are compared with what
-// is there, and a hash of a short secret could be guessed.
+// FieldsHash returns a hash of the names of a manifest's fields. The values are left out: they are compared with the live
+// object, and a hash of a short secret could be guessed.
 func FieldsHash(desired *unstructured.Unstructured) string {
 	sum := sha256.New()
 	hashFields(sum, desired.Object)

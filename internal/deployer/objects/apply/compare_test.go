@@ -24,7 +24,7 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return result
 }
 
-// What is stored of a custom resource is what was sent.
+// Custom resources are stored as sent.
 func TestSatisfiesLeavesCustomResourcesAlone(t *testing.T) {
 	live := object(t, `spec: {resources: {limits: {cpu: "1"}}}`)
 	desired := object(t, `spec: {resources: {limits: {cpu: 1000m}}}`)

@@ -17,9 +17,9 @@ import (
 	"espalier.dev/internal/deployer/objects/cluster"
 )
 
-// rehearseHandover is what server-side apply would make of an object whose fields were set by another strategy. The API server does not
-// store the handover in a rehearsal, so it keeps fields of ours that the manifest no longer has: they are taken away here, and the rest is
-// sent once more, to be completed and checked.
+// rehearseHandover forecasts the result of server-side apply for an object whose fields were set by another strategy. The API server does
+// not store the handover in a rehearsal, so it keeps fields of ours that the manifest no longer has: they are removed here, and the rest
+// is sent again, to be completed and checked.
 func (a *attempt) rehearseHandover(ctx context.Context, live, applied *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	var ours, others []fieldSet
 	for _, record := range live.GetManagedFields() {
@@ -40,19 +40,19 @@ func (a *attempt) rehearseHandover(ctx context.Context, live, applied *unstructu
 	return result, a.Cluster.Client().Update(ctx, result, owner)
 }
 
-// fieldSet is a set of fields as the API server records it. The keys say how to go down: "f:" and the name of a field, "k:" and what tells
+// fieldSet is a set of fields in the API server's format. Keys lead one step down: "f:" and the name of a field, "k:" and what identifies
 // an element of a list, "v:" and a value in a list. A dot stands for the place itself.
 type fieldSet map[string]any
 
 func fieldsOf(record metav1.ManagedFieldsEntry) fieldSet {
 	set := fieldSet{}
 	if record.FieldsV1 != nil {
-		_ = json.Unmarshal(record.FieldsV1.GetRawBytes(), &set) // The API server has written it.
+		_ = json.Unmarshal(record.FieldsV1.GetRawBytes(), &set) // The API server wrote it, so it is valid.
 	}
 	return set
 }
 
-// takeAway removes from an object the fields that are in one of the sets and in none that needs them. It reports whether there were any.
+// takeAway removes from an object the fields that are in ours and not in needed. It reports whether there were any.
 func takeAway(fields map[string]any, ours, needed []fieldSet) (changed bool) {
 	for _, key := range keysIn(ours) {
 		name, isField := strings.CutPrefix(key, "f:")
@@ -72,7 +72,7 @@ func takeAway(fields map[string]any, ours, needed []fieldSet) (changed bool) {
 	return changed
 }
 
-// taken returns a value without what is to go, or nil if all of it is.
+// taken returns a value without the parts to remove, or nil if nothing is left.
 func taken(value any, ours, needed []fieldSet) (kept any, changed bool) {
 	if len(needed) == 0 && isOwned(ours) {
 		return nil, true
@@ -119,7 +119,7 @@ func isOwned(sets []fieldSet) bool {
 	})
 }
 
-// below are the sets one step further down, of those that go there.
+// below returns the subsets under a key, of the sets that have it.
 func below(sets []fieldSet, key string) []fieldSet {
 	var result []fieldSet
 	for _, set := range sets {
@@ -141,7 +141,7 @@ func keysIn(sets []fieldSet) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// keyOf is the key of an element of a list among some; empty if none fits.
+// keyOf returns the key, among the given ones, that matches an element of a list; empty if none does.
 func keyOf(element any, keys []string) string {
 	for _, key := range keys {
 		var wanted any

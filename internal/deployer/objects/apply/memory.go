@@ -18,24 +18,24 @@ import (
 	"espalier.dev/internal/deployer/objects/readiness"
 )
 
-// Applied is what is known of an object that was applied in this run. It is small: bodies are not kept.
+// Applied is what is known about an object applied in this run. It is small: bodies are not kept.
 type Applied struct {
 	Subject cluster.Subject
 	UID     types.UID
-	// Ready reports whether the object was ready when it was last looked at; Missing says what it lacked.
+	// Ready reports whether the object was ready when it was last read; Missing says what it lacked.
 	Ready   bool
 	Missing string
-	// Verdict is what became of it.
+	// Verdict is the result of applying it.
 	Verdict Verdict
-	// served says that the cluster has nodes for pods, or does not tell.
+	// served reports whether the cluster has nodes for pods, or does not show its nodes.
 	served bool
 }
 
 // Memory is what one pass of a run leaves for the next.
 type Memory map[inventory.Key]Applied
 
-// look reads the object and takes note of whether it is ready. The client may be another one than before, since
-// credentials rotate.
+// look reads the object and records whether it is ready. The client may differ from the previous one, because credentials
+// rotate.
 func (a *Applied) look(ctx context.Context, target cluster.Cluster) error {
 	a.Subject.Cluster = target
 	live, err := a.Subject.Read(ctx)
@@ -50,8 +50,8 @@ func (a *Applied) look(ctx context.Context, target cluster.Cluster) error {
 	return nil
 }
 
-// AwaitReady looks at everything that was not ready yet. It returns nil if everything is. An object that has disappeared
-// is forgotten, so that the next pass applies it again.
+// AwaitReady reads everything that was not ready yet. It returns nil if everything is. An object that has disappeared is
+// forgotten, so that the next pass applies it again.
 func (m Memory) AwaitReady(ctx context.Context, target cluster.Cluster) (*cluster.Wait, error) {
 	keys := m.unready()
 	looked := make([]Applied, len(keys))
@@ -76,7 +76,8 @@ func (m Memory) AwaitReady(ctx context.Context, target cluster.Cluster) (*cluste
 	return wait, cluster.Join(errs)
 }
 
-// lackNodes reports whether one of the objects waits for pods, and none can run. The cluster is asked until it is known to have nodes.
+// lackNodes reports whether one of the objects waits for pods, and none can run. The nodes are listed until the cluster is known to
+// have some.
 func (m Memory) lackNodes(ctx context.Context, pending []cluster.Pending) bool {
 	waits := slices.IndexFunc(pending, func(p cluster.Pending) bool { return readiness.NeedsNodes(p.Subject.GVK.GroupKind()) })
 	for _, applied := range m {
@@ -88,7 +89,7 @@ func (m Memory) lackNodes(ctx context.Context, pending []cluster.Pending) bool {
 		return false
 	}
 	lacks, settled := readiness.LacksNodes(ctx, pending[waits].Subject.Cluster)
-	for key, applied := range m { // They are all in one cluster.
+	for key, applied := range m { // All are in one cluster.
 		applied.served = settled
 		m[key] = applied
 	}
@@ -106,10 +107,10 @@ func (m Memory) unready() []inventory.Key {
 	return keys
 }
 
-// Forget has an object applied again by the next pass.
+// Forget makes the next pass apply an object again.
 func (m Memory) Forget(key inventory.Key) { delete(m, key) }
 
-// UIDs are those of the objects that were applied.
+// UIDs returns the UIDs of the applied objects.
 func (m Memory) UIDs() map[types.UID]bool {
 	result := map[types.UID]bool{}
 	for _, applied := range m {
@@ -120,10 +121,10 @@ func (m Memory) UIDs() map[types.UID]bool {
 	return result
 }
 
-// maxNamed is how many changed objects are named.
+// maxNamed is the maximum number of changed objects named in a message.
 const maxNamed = 5
 
-// Changes says which objects were created or changed; nothing if none was.
+// Changes says which objects were created or changed; empty if none were.
 func (m Memory) Changes() string {
 	var parts []string
 	for _, key := range slices.SortedFunc(maps.Keys(m), inventory.Key.Compare) {
@@ -131,7 +132,7 @@ func (m Memory) Changes() string {
 		case Created:
 			parts = append(parts, "created "+applied.Subject.String())
 		case Changed:
-			parts = append(parts, "changed back "+applied.Subject.String())
+			parts = append(parts, "corrected "+applied.Subject.String())
 		}
 	}
 	if more := len(parts) - maxNamed; more > 0 {

@@ -17,7 +17,7 @@ import (
 type Object struct {
 	// Manifest is the object as the user wrote it.
 	Manifest *unstructured.Unstructured
-	// Path is the place of the manifest in the configuration, for messages.
+	// Path is the position of the manifest in the configuration, for messages.
 	Path   string
 	Policy deployer.ManifestPolicy
 
@@ -27,10 +27,10 @@ type Object struct {
 	PatchBeforeDelete    *runtime.RawExtension
 }
 
-// Key tells the object apart from others.
+// Key identifies the object.
 func (o Object) Key() inventory.Key { return inventory.KeyOf(o.Manifest) }
 
-// Entry is what the inventory knows of the object before it exists.
+// Entry returns the inventory entry of the object before it exists.
 func (o Object) Entry() inventory.Entry {
 	return inventory.Entry{
 		Policy:               o.Policy,
@@ -45,17 +45,18 @@ func (o Object) Entry() inventory.Entry {
 	}
 }
 
-// serverFields of the metadata are written by the API server only. Manifests that were read from a cluster have them.
+// serverFields are metadata fields that only the API server writes. Manifests read from a cluster have them.
 var serverFields = []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"}
 
-// Desired is the object as it is to be in the cluster, with the owner's marks.
+// Desired returns the object as it must be in the cluster, with the owner's marks.
 func (o Object) Desired(owner inventory.Owner) *unstructured.Unstructured {
 	result := storable(o.Manifest)
 	owner.Mark(result)
 	return result
 }
 
-// storable is a manifest without what only the API server writes, and in the form in which that stores it.
+// storable returns a manifest without fields that only the API server writes, and in the form in which the API server stores
+// it.
 func storable(manifest *unstructured.Unstructured) *unstructured.Unstructured {
 	result := manifest.DeepCopy()
 	for _, name := range serverFields {
@@ -66,7 +67,7 @@ func storable(manifest *unstructured.Unstructured) *unstructured.Unstructured {
 	return result
 }
 
-// encodeStringData does to a Secret what the API server would do, so that it can be compared.
+// encodeStringData converts stringData of a Secret like the API server, so that it can be compared.
 func encodeStringData(object *unstructured.Unstructured) {
 	if object.GetKind() != "Secret" || object.GetAPIVersion() != "v1" {
 		return

@@ -24,16 +24,16 @@ const (
 	groupCount
 )
 
-// placed is an object with what its kind says about it.
+// placed is an object with information about its kind.
 type placed struct {
 	Object
 	group int
-	// definedBy is the definition of its kind, if the same set of objects contains it.
+	// definedBy is the CRD of its kind, if the same set of objects contains it.
 	definedBy *Object
 }
 
-// Place gives every object the namespace that its kind demands: none to kinds that are not namespaced, and the default to
-// those that name none. A kind that the cluster does not know yet is left as it is.
+// Place gives every object the namespace that its kind requires: none for cluster-scoped kinds, and the default for objects
+// that name none. Objects of kinds that the cluster does not know yet are left unchanged.
 func Place(objects []Object, mapper meta.RESTMapper, defaultNamespace string) ([]Object, error) {
 	result := make([]Object, 0, len(objects))
 	found, err := place(objects, mapper, defaultNamespace)
@@ -100,7 +100,7 @@ func (p *placed) useDefault(namespace string) error {
 	return nil
 }
 
-// setNamespace leaves the caller's manifest alone.
+// setNamespace does not modify the caller's manifest.
 func (p *placed) setNamespace(namespace string) {
 	if p.Manifest.GetNamespace() == namespace {
 		return
@@ -120,7 +120,7 @@ func (p *placed) isNamespaced(mapper meta.RESTMapper) (scoped, known bool, err e
 		return false, false, nil
 	}
 	if err != nil {
-		return false, false, fmt.Errorf("ask the cluster for its kinds: %w", err)
+		return false, false, fmt.Errorf("list the kinds of the cluster: %w", err)
 	}
 	return mapping.Scope.Name() == meta.RESTScopeNameNamespace, true, nil
 }

@@ -40,7 +40,7 @@ func (a Applier) PatchAfter(ctx context.Context, o Object, known *inventory.Inve
 	return cluster.Refused("patch", cluster.SubjectOf(a.Cluster, o.Manifest), err)
 }
 
-// Patched is the object with the patch already in its manifest: what a finished deployment looks like.
+// Patched returns the object with the patch merged into its manifest: the state after a finished deployment.
 func (o Object) Patched() (Object, error) {
 	if o.PatchAfterDeployment == nil || len(o.PatchAfterDeployment.Raw) == 0 {
 		return o, nil

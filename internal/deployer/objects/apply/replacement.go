@@ -14,8 +14,8 @@ import (
 	"espalier.dev/internal/deployer/objects/cluster"
 )
 
-// carriedOver are fields that the cluster fills in once and that may not, or should not, be taken away by a manifest
-// that does not speak of them. They are keyed by group and kind.
+// carriedOver are fields that the cluster fills in and that cannot, or should not, be removed because a manifest omits them.
+// They are keyed by group and kind.
 var carriedOver = map[string][]string{
 	"apps/Deployment":        {"spec.replicas"},
 	"apps/StatefulSet":       {"spec.replicas"},
@@ -26,11 +26,11 @@ var carriedOver = map[string][]string{
 	"/ServiceAccount":        {"secrets", "imagePullSecrets"},
 }
 
-// completed are kinds whose spec the cluster completes with much that may not be changed later.
+// completed are kinds whose spec the cluster completes with many immutable fields.
 var completed = []string{"/Pod", "batch/Job"}
 
-// replacement is the manifest with what has to be kept of the object that is there: what the cluster has filled in, and
-// the labels, annotations and finalizers of others.
+// replacement returns the manifest with what must be kept of the existing object: what the cluster has filled in, and the
+// labels, annotations and finalizers of others.
 func replacement(o Object, live, desired *unstructured.Unstructured) *unstructured.Unstructured {
 	result := desired.DeepCopy()
 	result.SetResourceVersion(live.GetResourceVersion())
@@ -52,7 +52,7 @@ func keepField(result, live *unstructured.Unstructured, path ...string) {
 	}
 	value, found, err := unstructured.NestedFieldCopy(live.Object, path...)
 	if found && err == nil {
-		// It fails only where the manifest has something else than an object on the way, which the API server refuses.
+		// It fails only if a parent of the field in the manifest is not an object, which the API server rejects.
 		_ = unstructured.SetNestedField(result.Object, value, path...)
 	}
 }
@@ -82,7 +82,7 @@ func keepMetadata(o Object, result, live *unstructured.Unstructured) {
 	}
 }
 
-// others adds to the desired entries those that are there and not ours.
+// others adds to the desired entries those of the live object that are not ours.
 func others(desired, live map[string]string, ours map[string]bool) map[string]string {
 	result := map[string]string{}
 	for name, value := range live {
@@ -99,7 +99,7 @@ func others(desired, live map[string]string, ours map[string]bool) map[string]st
 // metadataNames are the labels, annotations and finalizers that a deployer has set.
 type metadataNames struct{ labels, annotations, finalizers map[string]bool }
 
-// ownMetadata reads from the API server's records what deployers of this project have set.
+// ownMetadata returns what deployers of this project have set, according to the API server's records.
 func ownMetadata(live *unstructured.Unstructured) metadataNames {
 	names := metadataNames{labels: map[string]bool{}, annotations: map[string]bool{}, finalizers: map[string]bool{}}
 	for _, record := range live.GetManagedFields() {

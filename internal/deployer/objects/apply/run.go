@@ -16,22 +16,22 @@ import (
 	"espalier.dev/internal/deployer/objects/readiness"
 )
 
-// Run applies a set of objects, group by group, in as many passes as it takes. What was applied in an earlier pass is not
-// looked at again.
+// Run applies a set of objects, group by group, in as many passes as it takes. Objects applied in an earlier pass are not
+// read again.
 type Run struct {
 	Applier
 	Objects []Object
-	// DefaultNamespace is for objects that name none; empty refuses them.
+	// DefaultNamespace is for objects that name none; if it is empty, such objects are rejected.
 	DefaultNamespace string
-	// Inventory is brought up to date, also in case of an error.
+	// Inventory is kept up to date, even after an error.
 	Inventory *inventory.Inventory
-	// Memory is brought up to date as well.
+	// Memory is kept up to date as well.
 	Memory Memory
-	// Taken says of objects that belonged to other deploy items until this pass, and to which.
+	// Taken describes which objects belonged to other deploy items until this pass, and to which.
 	Taken []string
 }
 
-// Pass goes as far as it can. It returns what has to happen before it can go on; nil if everything is applied.
+// Pass goes as far as it can. It returns what must happen before it can continue; nil if everything is applied.
 func (r *Run) Pass(ctx context.Context) (*cluster.Wait, error) {
 	objects, err := place(r.Objects, r.Cluster.Mapper(), r.DefaultNamespace)
 	if err != nil {
@@ -59,7 +59,7 @@ func (r *Run) remaining(objects []placed, group int) []placed {
 	return result
 }
 
-// applyAll applies what it can of a group, and takes note of everything before it reports an error.
+// applyAll applies as many objects of a group as it can, and records all results before it reports an error.
 func (r *Run) applyAll(ctx context.Context, objects []placed) (*cluster.Wait, error) {
 	outcomes := make([]Outcome, len(objects))
 	errs := make([]error, len(objects))
@@ -73,11 +73,11 @@ func (r *Run) applyAll(ctx context.Context, objects []placed) (*cluster.Wait, er
 		subject := cluster.SubjectOf(r.Cluster, o.Manifest)
 		switch {
 		case errs[i] != nil && o.definedBy != nil && IsUnserved(errs[i]):
-			unserved = append(unserved, cluster.Pending{Subject: subject, Missing: "its kind is established and will be served in a moment"})
+			unserved = append(unserved, cluster.Pending{Subject: subject, Missing: "its kind is established and about to be served"})
 			errs[i] = nil
 		case errs[i] != nil:
 		case outcomes[i].Verdict == Held:
-			held = append(held, cluster.Pending{Subject: subject, Missing: "it is being deleted; it will be created again when it is gone"})
+			held = append(held, cluster.Pending{Subject: subject, Missing: "being deleted; recreated afterwards"})
 		default:
 			r.remember(o.Object, outcomes[i])
 		}
@@ -91,7 +91,7 @@ func (r *Run) applyAll(ctx context.Context, objects []placed) (*cluster.Wait, er
 	return cluster.Await(cluster.WaitingForDeletion, held), cluster.Join(errs)
 }
 
-// IsUnserved recognises the answer of a cluster that has a kind's definition but does not serve the kind yet.
+// IsUnserved recognises the answer of a cluster that has the CRD of a kind but does not serve the kind yet.
 func IsUnserved(err error) bool {
 	if meta.IsNoMatchError(err) {
 		return true
@@ -100,7 +100,7 @@ func IsUnserved(err error) bool {
 	return apierrors.IsNotFound(err) && errors.As(err, &status) && (status.Status().Details == nil || status.Status().Details.Name == "")
 }
 
-// awaitService waits without an event, for there is none.
+// awaitService returns a short wait without an event: none reports that a kind is served.
 func (r *Run) awaitService(unserved []cluster.Pending) *cluster.Wait {
 	meta.MaybeResetRESTMapper(r.Cluster.Mapper())
 	wait := cluster.Await(cluster.WaitingForKind, unserved)
@@ -125,7 +125,7 @@ func (r *Run) remember(o Object, outcome Outcome) {
 	}
 }
 
-// awaitKinds looks at the definitions of the kinds of objects that are to be applied now.
+// awaitKinds waits until the CRDs of the objects to apply next are established.
 func (r *Run) awaitKinds(ctx context.Context, objects []placed) (*cluster.Wait, error) {
 	var pending []cluster.Pending
 	seen := map[inventory.Key]bool{}

@@ -11,11 +11,11 @@ import (
 	manifest "espalier.dev/api/deployer/manifest/v1alpha2"
 )
 
-// Strategy says how to change an object that exists.
+// Strategy determines how an existing object is changed.
 type Strategy = manifest.UpdateStrategy
 
-// differs reports whether an object that exists has to be written. A patch after the last deployment may have set fields
-// that the manifest does not have: then the manifest is applied anew, and patched again in the end.
+// differs reports whether an existing object must be written. A patch after the last deployment may have set fields that the
+// manifest does not have: then the manifest is applied again, and patched again in the end.
 func (a *attempt) differs(live *unstructured.Unstructured) bool {
 	switch a.Strategy {
 	case manifest.UpdateStrategyMerge:
@@ -29,7 +29,7 @@ func (a *attempt) differs(live *unstructured.Unstructured) bool {
 	return !Satisfies(live, a.desired)
 }
 
-// next is what an object that exists is to become, by the strategies that compute it here.
+// next returns the new content of an existing object, for the strategies that compute it locally.
 func (a *attempt) next(live *unstructured.Unstructured) *unstructured.Unstructured {
 	switch a.Strategy {
 	case manifest.UpdateStrategyMerge:
@@ -41,7 +41,7 @@ func (a *attempt) next(live *unstructured.Unstructured) *unstructured.Unstructur
 	return replacement(a.object, live, a.desired)
 }
 
-// merged is the object with what it lacks. The marks are ours in any case: whoever manages an object deletes it.
+// merged returns the object with added missing fields. The marks are always ours: who manages an object also deletes it.
 func (a *attempt) merged(live *unstructured.Unstructured) *unstructured.Unstructured {
 	result, _ := withMissing(live.DeepCopy().Object, a.desired.Object).(map[string]any)
 	object := &unstructured.Unstructured{Object: result}
@@ -49,7 +49,7 @@ func (a *attempt) merged(live *unstructured.Unstructured) *unstructured.Unstruct
 	return object
 }
 
-// withMissing adds to a value what it lacks. Nothing that is there is changed; a list counts as one value.
+// withMissing adds missing fields to a value. Existing fields do not change; a list counts as one value.
 func withMissing(live, desired any) any {
 	if isNothing(live) && !isNothing(desired) {
 		return desired
@@ -71,7 +71,7 @@ func withMissing(live, desired any) any {
 	return result
 }
 
-// overwritten puts the desired values over those that are there. A list that has all that is desired stays as it is.
+// overwritten overwrites a value with the desired ones. A list that contains everything desired stays unchanged.
 func (c comparison) overwritten(live, desired any, path []string) any {
 	there, isMap := live.(map[string]any)
 	wanted, both := desired.(map[string]any)

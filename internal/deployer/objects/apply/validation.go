@@ -14,14 +14,14 @@ import (
 	"espalier.dev/internal/deployer/objects/inventory"
 )
 
-// MaxObjects is how many objects a deploy item may have.
+// MaxObjects is the maximum number of objects of a deploy item.
 const MaxObjects = 2000
 
-// Complain takes note of what is wrong at a path.
+// Complain records a problem at a path.
 type Complain func(path, format string, args ...any)
 
-// Validate reports what is wrong with a set of objects before any of them is sent. The inventory in the status names kinds
-// and objects, so what cannot be a kind or a name must not get there.
+// Validate reports problems in a set of objects before any of them is sent. The inventory in the status names kinds and
+// objects, so invalid kinds or names must not get there.
 func Validate(objects []Object, complain Complain) {
 	first := map[inventory.Key]string{}
 	for _, o := range objects {
@@ -60,7 +60,7 @@ func validateKind(kind string, note Complain) {
 	case kind == "":
 		note(".kind", "is missing")
 	case !kindForm.MatchString(kind):
-		note(".kind", "is not a kind: it must begin with a letter and consist of letters and digits")
+		note(".kind", "is not a kind: use a letter followed by letters and digits")
 	}
 }
 
@@ -72,7 +72,7 @@ func validateName(o Object, note Complain) {
 	}
 	switch {
 	case name == "":
-		note(".metadata.name", "is missing: a deploy item needs to know its objects by name")
+		note(".metadata.name", "is missing: each object of a deploy item needs a name")
 	case len(wrong) > 0:
 		note(".metadata.name", "is not a name: %s", wrong[0])
 	}
@@ -81,8 +81,8 @@ func validateName(o Object, note Complain) {
 	}
 }
 
-// usesOrdinaryNames reports whether the names in a group of the API are those of the DNS. Roles have others, and so may
-// what other API servers serve.
+// usesOrdinaryNames reports whether the names in an API group are DNS names. Names of roles are not, and those of other API
+// servers need not be.
 func usesOrdinaryNames(group string) bool {
 	switch group {
 	case "", "apps", "batch", "autoscaling", "policy":

@@ -36,7 +36,7 @@ func (a *attempt) resource() schema.GroupResource {
 	return schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}
 }
 
-// create sends the object without looking first. If it exists, the next attempt reads it.
+// create creates the object without reading it first. If it exists, the next attempt reads it.
 func (a *attempt) create(ctx context.Context) (Outcome, error) {
 	object := a.desired.DeepCopy()
 	annotations := object.GetAnnotations()
@@ -54,7 +54,7 @@ func (a *attempt) create(ctx context.Context) (Outcome, error) {
 	return Outcome{Verdict: Created, Live: object}, nil
 }
 
-// write changes an object that exists, unless it has changed since it was read.
+// write changes an existing object, unless it has changed since it was read.
 func (a *attempt) write(ctx context.Context, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	switch a.Strategy {
 	case manifest.UpdateStrategyServerSideApply:
@@ -67,7 +67,7 @@ func (a *attempt) write(ctx context.Context, live *unstructured.Unstructured) (*
 	return result, a.Cluster.Client().Update(ctx, result, owner)
 }
 
-// patch sends the difference to the manifest as a merge patch: fields that the manifest does not have vanish.
+// patch sends the difference to the manifest as a merge patch: fields that the manifest does not have are removed.
 func (a *attempt) patch(ctx context.Context, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	wanted := a.next(live)
 	wanted.SetManagedFields(live.GetManagedFields())
@@ -96,7 +96,7 @@ func (a *attempt) patch(ctx context.Context, live *unstructured.Unstructured) (*
 	return result, a.Cluster.Client().Patch(ctx, result, client.RawPatch(types.MergePatchType, body), owner)
 }
 
-// locked adds to a merge patch that it applies to one version of one object only.
+// locked restricts a merge patch to one version of one object.
 func locked(patch []byte, live *unstructured.Unstructured) ([]byte, error) {
 	lock, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(),
@@ -111,8 +111,8 @@ func locked(patch []byte, live *unstructured.Unstructured) ([]byte, error) {
 	return merged, nil
 }
 
-// serverSideApply lets the API server merge. Fields that other strategies have set are handed over first, because the
-// API server would otherwise keep them when they go from the manifest.
+// serverSideApply makes the API server merge. Fields set by other strategies are handed over first: otherwise the API server
+// would keep them when the manifest drops them.
 func (a *attempt) serverSideApply(ctx context.Context, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	handover, err := csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(cluster.FieldManager), cluster.FieldManager)
 	if err != nil {

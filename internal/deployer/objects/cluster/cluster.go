@@ -16,14 +16,14 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// FieldManager is the name under which the API server records what deployers have set.
+// FieldManager is the field manager of all deployers.
 const FieldManager = "espalier"
 
 // Cluster is a target cluster.
 type Cluster interface {
-	// Client is not cached: it reads what is there.
+	// Client reads without a cache.
 	Client() client.WithWatch
-	// Mapper knows the kinds of the cluster.
+	// Mapper maps the kinds of the cluster.
 	Mapper() meta.RESTMapper
 	// Watch calls wake when the object may have changed since the call.
 	Watch(gvk schema.GroupVersionKind, key client.ObjectKey, wake func()) (stop func(), err error)
@@ -32,7 +32,7 @@ type Cluster interface {
 // Finder returns the cluster of another Target, by the Target's name.
 type Finder func(ctx context.Context, targetName string) (Cluster, error)
 
-// FinderOf finds the clusters of the other Targets of some work.
+// FinderOf returns the Finder for the other Targets of some work.
 func FinderOf(work deployer.Work) Finder {
 	return func(ctx context.Context, targetName string) (Cluster, error) {
 		found, err := work.ClusterFor(ctx, targetName)
@@ -43,11 +43,11 @@ func FinderOf(work deployer.Work) Finder {
 	}
 }
 
-// None is the error of a deploy item that needs a cluster and has none.
+// None returns the error of a deploy item that needs a cluster and has none.
 func None() error {
 	return failure.Terminalf(
 		failure.Details{Operation: "ReadTarget", Reason: "NoCluster", Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)}},
-		"spec.target: must name a Target of the type %s", lsv1alpha1.TargetTypeKubernetesCluster,
+		"spec.target: must be a Target of type %s", lsv1alpha1.TargetTypeKubernetesCluster,
 	)
 }
 
@@ -71,7 +71,7 @@ func SubjectOf(c Cluster, object *unstructured.Unstructured) Subject {
 	return Subject{Cluster: c, GVK: object.GroupVersionKind(), Key: client.ObjectKeyFromObject(object)}
 }
 
-// Read returns the object as it is now.
+// Read returns the current object.
 func (s Subject) Read(ctx context.Context) (*unstructured.Unstructured, error) {
 	if err := s.checkNamespace(); err != nil {
 		return nil, err
@@ -84,23 +84,23 @@ func (s Subject) Read(ctx context.Context) (*unstructured.Unstructured, error) {
 	return object, nil
 }
 
-// checkNamespace finds a missing namespace before the client does, whose error says less.
+// checkNamespace detects a missing namespace before the client does, with a better error.
 func (s Subject) checkNamespace() error {
 	if s.Key.Namespace != "" {
 		return nil
 	}
 	mapping, err := s.Cluster.Mapper().RESTMapping(s.GVK.GroupKind(), s.GVK.Version)
 	if err != nil || mapping.Scope.Name() != meta.RESTScopeNameNamespace {
-		return nil // The client finds the same error and tells of it.
+		return nil // The client finds the same error and reports it.
 	}
 	details := failure.Details{Reason: ReasonRefused, Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)}}
-	return failure.Terminalf(details, "%s has no namespace, but its kind needs one: add it", s)
+	return failure.Terminalf(details, "%s needs a namespace: add one", s)
 }
 
-// String names the object for people: its kind, namespace and name.
+// String returns kind, namespace and name of the object, for messages.
 func (s Subject) String() string { return Name(s.GVK.Kind, s.Key) }
 
-// Name is how messages name an object.
+// Name returns the name of an object in messages.
 func Name(kind string, key client.ObjectKey) string {
 	if key.Namespace == "" {
 		return kind + " " + key.Name

@@ -13,11 +13,11 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// atOnce is how many requests one item sends to a cluster at the same time.
+// atOnce is how many requests one item sends to a cluster concurrently.
 const atOnce = 8
 
-// Each calls do for every index below count, some at the same time, and returns when all are done. A panic in one of them
-// becomes one of the caller, who may be prepared for it.
+// Each calls do for every index below count, with limited concurrency, and returns when all are done. A panic in one of them
+// is repeated in the caller, who may recover from it.
 func Each(count int, do func(index int)) {
 	thrown := make(chan any, count)
 	var group errgroup.Group
@@ -33,19 +33,19 @@ func Each(count int, do func(index int)) {
 			return nil
 		})
 	}
-	_ = group.Wait() // nobody returns an error
+	_ = group.Wait() // no function returns an error
 	if len(thrown) > 0 {
 		panic(<-thrown)
 	}
 }
 
-// maxTold is how many of several errors a message tells.
+// maxTold is the maximum number of errors in a message.
 const maxTold = 5
 
-// several are errors of single objects. All count for the classification, and some are told.
+// several are errors of single objects. All of them count for the classification, but a message shows only some.
 type several []error
 
-// Join makes one error of those that are not nil; nil if there are none.
+// Join joins the errors that are not nil; nil if there are none.
 func Join(errs []error) error {
 	found := several(slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil }))
 	switch len(found) {
@@ -54,7 +54,7 @@ func Join(errs []error) error {
 	case 1:
 		return found[0]
 	}
-	// What ends the job is told first.
+	// Errors that end the job come first.
 	slices.SortStableFunc(found, func(a, b error) int { return int(failure.KindOf(b)) - int(failure.KindOf(a)) })
 	return found
 }

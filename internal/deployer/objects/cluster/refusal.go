@@ -31,8 +31,8 @@ const (
 	ReasonConflict    = "TargetConflict"
 )
 
-// Refused classifies the error of a request and words it such that it contains no value of the object. Rights may be
-// granted and kinds installed while the item waits, so only what the object itself is refused for is terminal.
+// Refused classifies the error of a request and rewords it so that it contains no value of the object. Rights may be granted
+// and kinds installed while the item waits, so only a rejection of the object itself is terminal.
 func Refused(operation string, subject Subject, err error) error {
 	if err == nil || alreadyClassified(err) {
 		return err
@@ -49,7 +49,7 @@ func Refused(operation string, subject Subject, err error) error {
 	return failure.NewRetryable(details, told)
 }
 
-// Judge says what an error of somebody else's client means: the codes for the status, and whether a retry is of no use.
+// Judge classifies an error of another client: the codes for the status, and whether a retry is useless.
 func Judge(err error) (codes []string, terminal bool) {
 	if failure.KindOf(err) == failure.Terminal {
 		return failure.DetailsOf(err).Codes, true
@@ -58,7 +58,7 @@ func Judge(err error) (codes []string, terminal bool) {
 	return details.Codes, terminal
 }
 
-// inCamelCase makes a word for machines of a few words for people.
+// inCamelCase joins words into a CamelCase identifier.
 func inCamelCase(words string) string {
 	var result strings.Builder
 	for _, word := range strings.Fields(words) {
@@ -80,7 +80,7 @@ func alreadyClassified(err error) bool { return errors.As(err, new(refusal)) }
 
 func isSecret(gvk schema.GroupVersionKind) bool { return gvk.Group == "" && gvk.Kind == "Secret" }
 
-// verdict is what an answer of the API server means.
+// verdict classifies an answer of the API server.
 type verdict struct {
 	applies  func(error) bool
 	reason   string
@@ -100,7 +100,7 @@ var verdicts = []verdict{
 	{
 		applies: isConflict,
 		reason:  ReasonConflict,
-		tell:    func(apierrors.APIStatus, bool) string { return "somebody else changed it at the same time" },
+		tell:    func(apierrors.APIStatus, bool) string { return "it was changed by another client at the same time" },
 	},
 	{
 		applies: apierrors.IsNotFound,
@@ -110,8 +110,8 @@ var verdicts = []verdict{
 	{applies: func(error) bool { return true }, reason: ReasonUnreachable, tell: messageOf},
 }
 
-// lacksRights tells a user who may not do something from an object that is forbidden for other reasons, such as a quota or
-// a namespace that is being deleted.
+// lacksRights distinguishes a user without rights from an object that is forbidden for other reasons, such as a quota or a
+// namespace in deletion.
 func lacksRights(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot ")
 }
@@ -140,7 +140,7 @@ func judge(err error, secret bool) (details failure.Details, terminal bool, text
 	return details, found.terminal, found.tell(status, secret)
 }
 
-// judgeConnection words errors that are no answers of an API server.
+// judgeConnection classifies errors that are not answers of an API server.
 func judgeConnection(err error) (failure.Details, bool, string) {
 	details := failure.Details{Reason: ReasonUnreachable}
 	var network net.Error
@@ -149,42 +149,43 @@ func judgeConnection(err error) (failure.Details, bool, string) {
 		NextAttempt() time.Time
 	}
 	switch {
-	case errors.As(err, &postponed): // It knows the server, since when it does not answer, and when it is asked again.
+	case errors.As(err, &postponed): // It names the server, since when it does not answer, and when the next attempt is.
 		return details, false, postponed.Error()
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		return details, false, "the cluster did not answer in time"
 	case errors.Is(err, context.Canceled):
-		return details, false, "the request was given up"
+		return details, false, "the request was canceled"
 	}
 	return details, false, err.Error()
 }
 
-// isAdmission recognises an answer of an admission webhook, which has no reason of its own.
+// isAdmission recognises an answer of an admission webhook, which has no status reason.
 func isAdmission(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "admission webhook ") || strings.Contains(text, "failed calling webhook ")
 }
 
-// messageOf returns the server's message, without what it quotes of a body that it cannot read.
+// messageOf returns the server's message, without its quotes of a body that it cannot parse. For a Secret, it returns only
+// the reason.
 func messageOf(status apierrors.APIStatus, secret bool) string {
 	answer := status.Status()
 	if secret {
-		return fmt.Sprintf("the API server refused it: %s", answer.Reason)
+		return fmt.Sprintf("the API server rejected it: %s", answer.Reason)
 	}
 	return masking.Refusal(answer)
 }
 
-// causesOf lists the fields that the server objects to, and why, without their values.
+// causesOf lists the fields that the server rejects, and why, without their values.
 func causesOf(status apierrors.APIStatus, secret bool) string {
 	details := status.Status().Details
 	if details == nil || len(details.Causes) == 0 {
-		return "the API server refused it as invalid"
+		return "the API server rejected it as invalid"
 	}
 	var parts []string
 	for _, cause := range details.Causes {
 		parts = append(parts, describeCause(cause, secret))
 	}
-	return "the API server refused it as invalid: " + strings.Join(parts, "; ")
+	return "the API server rejected it as invalid: " + strings.Join(parts, "; ")
 }
 
 func describeCause(cause metav1.StatusCause, secret bool) string {

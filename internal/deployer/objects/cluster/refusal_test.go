@@ -57,7 +57,7 @@ func TestRefused(t *testing.T) {
 			Reason:  metav1.StatusReasonInvalid,
 			Code:    422,
 			Message: "hunter2",
-		}}, failure.Terminal, ReasonRefused, "ERR_CONFIGURATION_PROBLEM", "refused it as invalid"},
+		}}, failure.Terminal, ReasonRefused, "ERR_CONFIGURATION_PROBLEM", "rejected it as invalid"},
 		"bad request":      {configMap, apierrors.NewBadRequest("cannot read it, error found in #10 byte of ...|hunter2|..."), failure.Terminal, ReasonRefused, "ERR_CONFIGURATION_PROBLEM", "cannot read it"},
 		"bad secret":       {secret, apierrors.NewBadRequest("hunter2"), failure.Terminal, ReasonRefused, "ERR_CONFIGURATION_PROBLEM", "BadRequest"},
 		"a webhook":        {configMap, apierrors.NewForbidden(resource, "one", errors.New(`admission webhook "w" denied the request: no`)), failure.Retryable, ReasonRefused, "ERR_WEBHOOK", "denied"},
@@ -67,7 +67,7 @@ func TestRefused(t *testing.T) {
 		"unavailable":      {configMap, apierrors.NewServiceUnavailable("later"), failure.Retryable, ReasonUnreachable, "", "later"},
 		"no such kind":     {configMap, &meta.NoKindMatchError{GroupKind: kind}, failure.Retryable, ReasonUnknownKind, "", "does not serve"},
 		"too late":         {configMap, fmt.Errorf("get: %w", context.DeadlineExceeded), failure.Retryable, ReasonUnreachable, "", "in time"},
-		"given up":         {configMap, context.Canceled, failure.Retryable, ReasonUnreachable, "", "given up"},
+		"given up":         {configMap, context.Canceled, failure.Retryable, ReasonUnreachable, "", "canceled"},
 		"no connection":    {configMap, errors.New("connection refused"), failure.Retryable, ReasonUnreachable, "", "connection refused"},
 		"terminal already": {configMap, failure.Terminalf(failure.Details{Reason: "Mine"}, "no cluster"), failure.Terminal, "Mine", "", "no cluster"},
 	} {

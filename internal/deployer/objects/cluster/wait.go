@@ -12,31 +12,31 @@ import (
 
 // Codes of what a deployer waits for in a cluster.
 const (
-	// WaitingForKind says that a custom resource definition is not served yet.
+	// WaitingForKind means that a CRD is not served yet.
 	WaitingForKind = "WaitingForKind"
-	// WaitingForDeletion says that an object is being deleted, and something holds it.
+	// WaitingForDeletion means that an object is being deleted, but held.
 	WaitingForDeletion = "WaitingForDeletion"
-	// WaitingForReadiness says that an object exists but is not ready.
+	// WaitingForReadiness means that an object exists but is not ready.
 	WaitingForReadiness = "WaitingForReadiness"
-	// WaitingForCheck says that a custom readiness check does not hold.
+	// WaitingForCheck means that a custom readiness check does not hold.
 	WaitingForCheck = "WaitingForReadinessCheck"
-	// WaitingForExport says that a value to export is not there.
+	// WaitingForExport means that a value to export is missing.
 	WaitingForExport = "WaitingForExport"
 )
 
-// Wait is what has to happen in a cluster before a step can go on.
+// Wait is what must happen in a cluster before a step can continue.
 type Wait struct {
 	Reason decision.Reason
-	// On are the objects whose change ends the wait.
+	// On are the objects whose changes can end the wait.
 	On []Subject
-	// Soon says that what is waited for comes within moments and without an event.
+	// Soon reports whether the wait ends within moments and without an event.
 	Soon bool
 }
 
-// soon is how long a cluster takes at most, as a rule, until it serves a kind whose definition is established.
+// soon is how long a cluster usually takes, at most, to serve a kind after its CRD is established.
 const soon = 300 * time.Millisecond
 
-// RecheckAfter returns when to look again if no event comes.
+// RecheckAfter returns when to check again if no event comes.
 func (w *Wait) RecheckAfter(usual time.Duration) time.Duration {
 	if w.Soon {
 		return soon
@@ -44,11 +44,11 @@ func (w *Wait) RecheckAfter(usual time.Duration) time.Duration {
 	return usual
 }
 
-// Pending is one object that is waited for, and what it lacks.
+// Pending is one object to wait for, and what it lacks.
 type Pending struct {
 	Subject Subject
 	Missing string
-	// Watched is what to watch, if it is not the object itself.
+	// Watched is the object to watch, if it is not the object itself.
 	Watched *Subject
 }
 
@@ -59,8 +59,8 @@ func (p Pending) watched() Subject {
 	return p.Subject
 }
 
-// Await makes a Wait of what is pending; nil if nothing is. The message tells of the first object, and how many others
-// there are.
+// Await returns a Wait for the pending objects; nil if there are none. The message describes the first object, and gives the
+// number of the others.
 func Await(code string, pending []Pending) *Wait {
 	if len(pending) == 0 {
 		return nil

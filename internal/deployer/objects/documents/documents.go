@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package documents makes single objects of what people and templates write: streams of YAML, and lists of objects.
+// Package documents splits the output of people and templates into single objects: streams of YAML, and lists of objects.
 package documents
 
 import (
@@ -19,12 +19,12 @@ import (
 
 // Item is an object of a list.
 type Item struct {
-	// Path is its place in the list, such as .items[2]; empty for an object that is no list.
+	// Path is its position in the list, such as .items[2]; empty for an object that is not a list.
 	Path   string
 	Object *unstructured.Unstructured
 }
 
-// Items returns the objects of a list, or the object itself. An item that is no object has none.
+// Items returns the objects of a list, or the object itself. For an item that is not an object, Object is nil.
 func Items(content *unstructured.Unstructured) []Item {
 	if !strings.HasSuffix(content.GetKind(), "List") || !content.IsList() {
 		return []Item{{Object: content}}
@@ -41,7 +41,7 @@ func Items(content *unstructured.Unstructured) []Item {
 	return result
 }
 
-// itemOf fills in the kind, which items of a typed list leave out.
+// itemOf fills in the kind, which the items of a typed list omit.
 func itemOf(list *unstructured.Unstructured, fields map[string]any) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{Object: fields}
 	if kind, typed := strings.CutSuffix(list.GetKind(), "List"); typed && kind != "" && object.GetKind() == "" {
@@ -51,8 +51,8 @@ func itemOf(list *unstructured.Unstructured, fields map[string]any) *unstructure
 	return object
 }
 
-// Split returns the objects of a stream of YAML, those of lists one by one. What is YAML and no object of Kubernetes, such
-// as a text, is left out.
+// Split returns the objects in a stream of YAML, with lists expanded. YAML that is not a Kubernetes object, such as a plain
+// text, is left out.
 func Split(text string) ([]*unstructured.Unstructured, error) {
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(ended(text))))
 	var result []*unstructured.Unstructured
@@ -72,7 +72,7 @@ func Split(text string) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// ended has a line break at the end: the reader loses a last line that has none and just fills its buffer.
+// ended appends a missing line break at the end: the reader loses a last line without one that exactly fills its buffer.
 func ended(text string) string {
 	if strings.HasSuffix(text, "\n") {
 		return text
@@ -80,7 +80,7 @@ func ended(text string) string {
 	return text + "\n"
 }
 
-var errNotYAML = errors.New("it is not YAML")
+var errNotYAML = errors.New("not YAML")
 
 func read(document []byte) ([]*unstructured.Unstructured, error) {
 	text, err := yaml.YAMLToJSON(document)

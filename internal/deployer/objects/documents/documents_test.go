@@ -27,7 +27,7 @@ func TestSplit(t *testing.T) {
 		"an empty list":                    {text: "{apiVersion: v1, kind: AList, items: []}"},
 		"a kind that only sounds like one": {text: "{apiVersion: v1, kind: AllowList, metadata: {name: x}}", want: []string{"AllowList/x"}},
 		"a list of something else":         {text: "{apiVersion: v1, kind: AList, items: [7]}", problem: "document 1: AList: .items[0] is not an object"},
-		"no YAML":                          {text: "a: b\n---\n{", problem: "document 2: it is not YAML"},
+		"no YAML":                          {text: "a: b\n---\n{", problem: "document 2: not YAML"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects, err := Split(c.text)
@@ -51,7 +51,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// Numbers that are whole stay whole: comparisons with what the API server returns depend on it.
+// Integers stay integers: comparisons with the API server's answers depend on it.
 func TestWholeNumbersStayWhole(t *testing.T) {
 	objects, err := Split("{apiVersion: v1, kind: A, spec: {replicas: 3}}")
 	if err != nil {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package export reads values for the exports of a deploy item from objects in clusters. Values never appear in errors or
-// in what is waited for.
+// Package export reads values for the exports of a deploy item from objects in clusters. Values never appear in errors or in
+// wait messages.
 package export
 
 import (
@@ -29,7 +29,7 @@ type Reader struct {
 	Find    cluster.Finder
 }
 
-// Pass reads all values. It returns what is missing, if something is; then the values are not complete.
+// Pass reads all values. If some are missing, it returns a Wait, and the values are incomplete.
 func (r Reader) Pass(ctx context.Context) (map[string]any, *cluster.Wait, error) {
 	values := map[string]any{}
 	var pending []cluster.Pending
@@ -83,17 +83,18 @@ func valueOf(ctx context.Context, from cluster.Subject, path string) (any, *clus
 	}
 	value, found := compiled.Find(live.Object)
 	if !found {
-		return nil, &cluster.Pending{Subject: from, Missing: "there is nothing at " + path}, nil
+		return nil, &cluster.Pending{Subject: from, Missing: "no value at " + path}, nil
 	}
 	return value, nil, nil
 }
 
-// follow returns the object that a reference names. A reference without a namespace means that of the object it stands in.
+// follow returns the object that a reference names. A reference without a namespace refers to the namespace of the
+// referring object.
 func follow(from cluster.Subject, how deployer.FromObjectReference, reference any) (cluster.Subject, error) {
 	fields, _ := reference.(map[string]any)
 	name, _, _ := unstructured.NestedString(fields, "name")
 	if name == "" {
-		return cluster.Subject{}, invalid("jsonPath leads to no reference in %s: it must be an object with the field name", from)
+		return cluster.Subject{}, invalid("jsonPath must point to a reference in %s: an object with the field name", from)
 	}
 	namespace, _, _ := unstructured.NestedString(fields, "namespace")
 	if namespace == "" {

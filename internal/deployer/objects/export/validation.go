@@ -11,12 +11,12 @@ import (
 	"espalier.dev/internal/deployer/objects/providerconfig"
 )
 
-// Validate reports what is wrong with exports.
+// Validate reports problems in exports.
 func Validate(exports []deployer.Export, problems *providerconfig.Problems) {
 	ValidateAt("exports.exports", exports, problems)
 }
 
-// ValidateAt reports what is wrong with the exports at a path.
+// ValidateAt reports problems in the exports at a path.
 func ValidateAt(path string, exports []deployer.Export, problems *providerconfig.Problems) {
 	if len(exports) > providerconfig.MaxEntries {
 		problems.Add(path, "has %d entries, at most %d are allowed", len(exports), providerconfig.MaxEntries)
@@ -33,7 +33,7 @@ func ValidateAt(path string, exports []deployer.Export, problems *providerconfig
 	}
 }
 
-// ValidateOne reports what is wrong with one export.
+// ValidateOne reports problems in one export.
 func ValidateOne(path string, export deployer.Export, problems *providerconfig.Problems) {
 	if export.Key == "" {
 		problems.Add(path+".key", "is missing")
@@ -44,7 +44,7 @@ func ValidateOne(path string, export deployer.Export, problems *providerconfig.P
 
 func validateSource(path string, export deployer.Export, problems *providerconfig.Problems) {
 	if from := export.FromResource; from == nil || from.APIVersion == "" || from.Kind == "" || from.Name == "" {
-		problems.Add(path+".fromResource", "must name an object by apiVersion, kind, name and, if it has one, namespace")
+		problems.Add(path+".fromResource", "must identify an object by apiVersion, kind, name and, if it has one, namespace")
 	}
 	if ref := export.FromObjectReference; ref != nil {
 		if ref.APIVersion == "" || ref.Kind == "" {

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// DryRun has an API server check everything that is sent to it, and store nothing. It wraps the transport of a client.
+// DryRun makes an API server check every request and store nothing. It wraps the transport of a client.
 func DryRun(next http.RoundTripper) http.RoundTripper { return dryRun{next} }
 
 type dryRun struct{ next http.RoundTripper }
@@ -23,7 +23,7 @@ type dryRun struct{ next http.RoundTripper }
 // parameter is the name of the option in queries and bodies.
 const parameter = "dryRun"
 
-// RoundTrip implements http.RoundTripper. A request of which it is not certain that nothing is stored is not sent.
+// RoundTrip implements http.RoundTripper. It does not send a request that might store something.
 func (d dryRun) RoundTrip(request *http.Request) (*http.Response, error) {
 	switch request.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
@@ -39,7 +39,7 @@ func (d dryRun) RoundTrip(request *http.Request) (*http.Response, error) {
 	return d.next.RoundTrip(dry)
 }
 
-// rehearsed is a request with the option. For deletions, API servers do not look at the query if there is a body.
+// rehearsed returns a request with the option. For deletions, API servers ignore the query if there is a body.
 func rehearsed(request *http.Request) (*http.Request, error) {
 	dry := request.Clone(request.Context())
 	query := dry.URL.Query()
@@ -68,7 +68,7 @@ func rehearseDeletion(request *http.Request) error {
 	options := map[string]any{}
 	if len(text) > 0 {
 		if err := json.Unmarshal(text, &options); err != nil {
-			return errors.New("a dry run cannot read the options of a deletion, so that it does not send it")
+			return errors.New("a dry run cannot read the options of a deletion, so it does not send it")
 		}
 	}
 	options[parameter] = []string{metav1.DryRunAll}

@@ -23,41 +23,42 @@ import (
 	"espalier.dev/internal/deployer/objects/prune"
 )
 
-// Forecaster says what a job would change in the targets of a deploy item. An item with a deletion timestamp is one that the job deletes.
-// The clusters of the work have to be reached through DryRun.
+// Forecaster forecasts what a job would change in the targets of a deploy item. An item with a deletion timestamp is one that the job
+// deletes. The clusters of the work must be reached through DryRun.
 type Forecaster func(ctx context.Context, work deployer.Work, around Surroundings) (*Forecast, error)
 
-// Work is what a deployer is asked to work on.
+// Work is the input of a deployer call.
 type Work = deployer.Work
 
-// Surroundings are what deployers have beside the work.
+// Surroundings are the resources of deployers besides the work.
 type Surroundings struct {
 	// Host reads Contexts and Secrets in the namespaces of deploy items.
 	Host client.Reader
-	// Registries opens the repositories that a Context shows.
+	// Registries opens the repositories of a Context.
 	Registries func(c *lsv1alpha1.Context, contents credentials.Contents, item types.UID, job string) (*repository.Repositories, error)
 }
 
 // Forecast is what a job would change for one deploy item.
 type Forecast struct {
 	Changes []Change
-	// Notes say what the job does and cannot be foreseen.
+	// Notes list effects of the job that cannot be forecast.
 	Notes []string
 }
 
-// Change is what would become of one object. It may be no change at all.
+// Change is the forecast for one object. Before and After may be equal.
 type Change struct {
 	Subject cluster.Subject
-	// Before is the object as it is; nil if it does not exist. After is what the API server would store; nil if the object would be gone.
+	// Before is the current object; nil if it does not exist. After is what the API server would store; nil if the object would be
+	// gone.
 	Before, After *unstructured.Unstructured
-	// Unchecked says why the API server was not able to check the object; then After is as it was rendered.
+	// Unchecked says why the API server cannot check the object yet; After is then the rendered object.
 	Unchecked string
-	// Err says what the API server refuses. Nothing is known about the object then, but that it has to do with it.
+	// Err is the API server's rejection. Apart from the object concerned, nothing else is known then.
 	Err error
 }
 
-// Apply says what would become of objects that are applied. The inventory is what the item has so far. Objects are as a finished job
-// leaves them: with their patches.
+// Apply forecasts the effect of applying objects. The inventory is the item's current one. The forecast is for the end of the job:
+// patches are included.
 func Apply(ctx context.Context, applier apply.Applier, objects []apply.Object, known inventory.Inventory) []Change {
 	applier.Rehearsal = true
 	changes := make([]Change, len(objects))
@@ -69,7 +70,7 @@ func applyOne(ctx context.Context, applier apply.Applier, o apply.Object, known 
 	change := Change{Subject: cluster.SubjectOf(applier.Cluster, o.Manifest)}
 	patched, err := o.Patched()
 	if err != nil {
-		change.Err = fmt.Errorf("%s: patchAfterDeployment does not fit the manifest", o.Path)
+		change.Err = fmt.Errorf("%s: patchAfterDeployment cannot be applied to the manifest", o.Path)
 		return change
 	}
 	entry, _ := known.Find(o.Key())
@@ -84,15 +85,15 @@ func applyOne(ctx context.Context, applier apply.Applier, o apply.Object, known 
 	}
 	change.Before, change.After = outcome.Before, outcome.Live
 	switch outcome.Verdict {
-	case apply.Released: // It is left as it is.
+	case apply.Released: // It stays as it is.
 		change.After = change.Before
 	case apply.Held:
-		change.After, change.Unchecked = patched.Desired(applier.Owner), "it is being deleted; the job waits for that, and then creates it again"
+		change.After, change.Unchecked = patched.Desired(applier.Owner), "being deleted; the job waits, and then recreates it"
 	}
 	return change
 }
 
-// Unchecked says why a cluster cannot check an object yet: its namespace or its kind does not exist. Of other errors it says nothing.
+// Unchecked says why a cluster cannot check an object yet: its namespace or its kind does not exist. It is empty for other errors.
 func Unchecked(subject cluster.Subject, err error) string {
 	status := apierrors.APIStatus(nil)
 	var missing string
@@ -108,7 +109,7 @@ func Unchecked(subject cluster.Subject, err error) string {
 	return ""
 }
 
-// Prune says what would be removed.
+// Prune forecasts what would be removed.
 func Prune(ctx context.Context, run prune.Run) ([]Change, error) {
 	doomed, err := run.Foresee(ctx)
 	var changes []Change
@@ -118,7 +119,7 @@ func Prune(ctx context.Context, run prune.Run) ([]Change, error) {
 	return changes, err
 }
 
-// Stay tells which objects are not to be removed, since they are applied.
+// Stay reports which objects must not be removed, because they are applied.
 func Stay(objects []apply.Object) func(inventory.Key) bool {
 	keys := map[inventory.Key]bool{}
 	for _, o := range objects {
@@ -127,7 +128,7 @@ func Stay(objects []apply.Object) func(inventory.Key) bool {
 	return func(key inventory.Key) bool { return keys[key] }
 }
 
-// UIDs are those of the objects that exist among the changes.
+// UIDs returns the UIDs of the existing objects among the changes.
 func UIDs(changes []Change) map[types.UID]bool {
 	result := map[types.UID]bool{}
 	for _, change := range changes {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inventory is the list of the objects that a deploy item has in a cluster. It is kept in the item's provider
-// status, and it is all that tells later what to delete. So an object enters the list before it is created, and leaves
-// it only when it was seen to be gone, or to be none of ours.
+// Package inventory lists the objects that a deploy item has in a cluster. The list is stored in the item's provider status,
+// and is the only record of what to delete later. So an object enters the list before it is created, and leaves it only when
+// it is seen to be gone, or not to be ours.
 package inventory
 
 import (
@@ -20,7 +20,7 @@ import (
 // Entry is one object of the list.
 type Entry = deployer.ManagedResource
 
-// Key tells objects apart. The version of the kind is no part of it: an object is the same in all versions.
+// Key identifies an object. It does not contain the version of the kind: an object is the same in all versions.
 type Key struct {
 	Group     string
 	Kind      string
@@ -50,7 +50,7 @@ func ObjectKey(entry Entry) client.ObjectKey {
 	return client.ObjectKey{Namespace: entry.Resource.Namespace, Name: entry.Resource.Name}
 }
 
-// IsCRD reports whether an entry is the definition of a kind.
+// IsCRD reports whether an entry is a CRD.
 func IsCRD(entry Entry) bool {
 	gvk := GVK(entry)
 	return gvk.Group == "apiextensions.k8s.io" && gvk.Kind == "CustomResourceDefinition"
@@ -61,7 +61,7 @@ type Inventory struct {
 	entries map[Key]Entry
 }
 
-// New makes an inventory of entries. Of several with the same key the last one counts.
+// New creates an inventory of entries. Of several with the same key, the last one counts.
 func New(entries []Entry) Inventory {
 	result := Inventory{entries: map[Key]Entry{}}
 	for _, entry := range entries {
@@ -109,8 +109,8 @@ func (k Key) sortable() string {
 	return strings.Join([]string{k.Group, k.Kind, k.Namespace, k.Name}, "\x00")
 }
 
-// Intend adds what is about to be applied. What is known of an object already is kept; how it is to be deleted comes
-// from the new entry.
+// Intend adds what is about to be applied. What is already known about an object is kept; how to delete it comes from the
+// new entry.
 func (i *Inventory) Intend(entry Entry) {
 	if known, found := i.Find(KeyOfEntry(entry)); found {
 		entry.Resource.UID, entry.FieldsHash = known.Resource.UID, known.FieldsHash

@@ -16,13 +16,13 @@ import (
 	manifest "espalier.dev/api/deployer/manifest/v1alpha2"
 )
 
-// OwnerAnnotation is put on every object that a deployer writes: namespace and name of the deploy item. The label
-// ManagedDeployItemLabel has the name only and at most 63 characters of it, so it serves to find objects, not to decide
-// whose they are.
+// OwnerAnnotation is set on every object that a deployer writes: namespace and name of the deploy item. The label
+// ManagedDeployItemLabel has only the name, limited to 63 characters, so it serves to find objects, not to decide who owns
+// them.
 const OwnerAnnotation = manifest.GroupName + "/owner"
 
-// Inherited stands in the place of an entry's hash if the entry comes from a status that had no UIDs. Such an object
-// exists, other than one that is only about to be created.
+// Inherited replaces the hash of an entry that comes from a status without UIDs. Such an object exists, unlike one that is
+// only about to be created.
 const Inherited = "inherited"
 
 const (
@@ -30,7 +30,7 @@ const (
 	hashDigits    = 8
 )
 
-// Owner is the deploy item whose objects are meant.
+// Owner is the deploy item that owns objects.
 type Owner struct {
 	Namespace string
 	Name      string
@@ -43,7 +43,7 @@ func OwnerOf(item *lsv1alpha1.DeployItem) Owner {
 
 func (o Owner) String() string { return o.Namespace + "/" + o.Name }
 
-// Label is the value of ManagedDeployItemLabel: the name, or what of it fits, and a hash.
+// Label is the value of ManagedDeployItemLabel: the name, or a prefix of it with a hash if it is too long.
 func (o Owner) Label() string {
 	if len(o.Name) <= maxLabelValue {
 		return o.Name
@@ -53,7 +53,7 @@ func (o Owner) Label() string {
 	return stem + "-" + hex.EncodeToString(sum[:])[:hashDigits]
 }
 
-// Mark makes an object one of the owner's.
+// Mark marks an object as the owner's.
 func (o Owner) Mark(object *unstructured.Unstructured) {
 	object.SetLabels(with(object.GetLabels(), manifest.ManagedDeployItemLabel, o.Label()))
 	object.SetAnnotations(with(object.GetAnnotations(), OwnerAnnotation, o.String()))
@@ -67,7 +67,7 @@ func with(entries map[string]string, key, value string) map[string]string {
 	return entries
 }
 
-// Other returns whose an object is according to its mark, if it is marked and not the owner's.
+// Other returns the owner of an object according to its mark; empty if it is unmarked or ours.
 func (o Owner) Other(live *unstructured.Unstructured) string {
 	if mark := live.GetAnnotations()[OwnerAnnotation]; mark != o.String() {
 		return mark
@@ -75,15 +75,15 @@ func (o Owner) Other(live *unstructured.Unstructured) string {
 	return ""
 }
 
-// Created reports whether an object that exists although it is in no inventory was created by the owner, for example
-// by a process that ended before it could take note of it.
+// Created reports whether an existing object without an inventory entry was created by the owner, for example by a process
+// that died before it could record the object.
 func (o Owner) Created(live *unstructured.Unstructured) bool {
 	return live.GetAnnotations()[OwnerAnnotation] == o.String()
 }
 
-// Has reports whether the object that is there now is the one of an entry. The annotation decides. An object without it
-// was written by an earlier controller, or somebody took the annotation away: then it has to be the object that the entry
-// remembers, and under the policy fallback it must still have the label.
+// Has reports whether the live object is the one of an entry. The annotation decides. An object without it was written by an
+// earlier controller, or another client removed the annotation: then its UID must match the entry, and under the policy fallback
+// it must still have the label.
 func (o Owner) Has(entry Entry, live *unstructured.Unstructured) bool {
 	if mark, marked := live.GetAnnotations()[OwnerAnnotation]; marked {
 		return mark == o.String()

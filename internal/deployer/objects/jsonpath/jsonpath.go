@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package jsonpath finds values in objects by the paths that users write into readiness checks and exports: those of
-// kubectl, without the braces.
+// Package jsonpath finds values in objects by the paths in readiness checks and exports: kubectl's JSONPath, without the
+// braces.
 package jsonpath
 
 import (
@@ -14,25 +14,25 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// maxLength bounds the paths that are accepted.
+// maxLength bounds the accepted paths.
 const maxLength = 1024
 
-// Path is a path that has been read. It may be used by one goroutine at a time.
+// Path is a parsed path. It may be used by one goroutine at a time.
 type Path struct{ parsed *jsonpath.JSONPath }
 
-// Parse reads a path like .status.phase, status.phase or .items[0].name. Braces around it are allowed.
+// Parse reads a path such as .status.phase, status.phase or .items[0].name. Braces around it are allowed.
 func Parse(path string) (Path, error) {
 	if inner, bare := strings.CutPrefix(path, "{"); bare {
 		path = strings.TrimSuffix(inner, "}")
 	}
 	if path == "" {
-		return Path{}, errors.New("is empty: write a path like .status.phase")
+		return Path{}, errors.New("is empty: use a path like .status.phase")
 	}
 	if len(path) > maxLength {
 		return Path{}, fmt.Errorf("is longer than %d characters", maxLength)
 	}
 	if strings.ContainsAny(path, "{}") {
-		return Path{}, errors.New("contains braces: write a single path like .status.phase")
+		return Path{}, errors.New("contains braces: use a single path like .status.phase")
 	}
 	if !strings.ContainsAny(path[:1], ".[$@") {
 		path = "." + path
@@ -44,8 +44,8 @@ func Parse(path string) (Path, error) {
 	return Path{parsed: parsed}, nil
 }
 
-// Find returns the value at the path, and whether there is one. A path that leads to several values returns their list. A
-// null counts as no value.
+// Find returns the value at the path, and whether there is one. A path with several values returns them as a list. A null
+// counts as no value.
 func (p Path) Find(content map[string]any) (any, bool) {
 	found := p.results(content)
 	switch len(found) {
@@ -57,7 +57,7 @@ func (p Path) Find(content map[string]any) (any, bool) {
 	return found, true
 }
 
-// All returns each value to which the path leads, without nulls.
+// All returns every value at the path, without nulls.
 func (p Path) All(content map[string]any) []any {
 	return slices.DeleteFunc(p.results(content), func(value any) bool { return value == nil })
 }

@@ -10,7 +10,7 @@ import (
 	"espalier.dev/internal/schedule"
 )
 
-// ValidateContinuous says what is wrong with the field continuousReconcile, which may be absent.
+// ValidateContinuous reports problems in the field continuousReconcile, which may be absent.
 func ValidateContinuous(continuous *deployer.ContinuousReconcile, problems *Problems) {
 	if continuous == nil {
 		return
@@ -24,7 +24,7 @@ func ValidateContinuous(continuous *deployer.ContinuousReconcile, problems *Prob
 	}
 }
 
-// NextRepair returns when the field continuousReconcile wants the item to be looked after next; false if never.
+// NextRepair returns the next repair time according to the field continuousReconcile; false if there is none.
 func NextRepair(continuous *deployer.ContinuousReconcile, after time.Time) (time.Time, bool) {
 	if continuous == nil {
 		return time.Time{}, false

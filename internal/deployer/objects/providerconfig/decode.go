@@ -17,18 +17,18 @@ import (
 // Kind is the kind of all configurations.
 const Kind = "ProviderConfiguration"
 
-// Document is a configuration whose version is known, and nothing else yet.
+// Document is a configuration of which only the version is known yet.
 type Document struct {
 	APIVersion string
 	content    map[string]any
 }
 
-// Read reads the head of a configuration. The fields that earlier versions of the API had are taken away: they have had no
-// effect for long and still stand in configurations.
+// Read reads the header of a configuration. It drops the fields of earlier versions of the API: they have long had no
+// effect, but still occur in configurations.
 func Read(raw *runtime.RawExtension, expected string) (*Document, Problems) {
 	var problems Problems
 	if raw == nil || len(raw.Raw) == 0 {
-		problems.Add("", "is missing: write a %s of %s", Kind, expected)
+		problems.Add("", "is missing: set a %s of %s", Kind, expected)
 		return nil, problems
 	}
 	var head struct{ APIVersion, Kind string }
@@ -45,7 +45,7 @@ func Read(raw *runtime.RawExtension, expected string) (*Document, Problems) {
 	return &Document{APIVersion: head.APIVersion, content: content}, nil
 }
 
-// readNumbersExactly keeps numbers as they are written.
+// readNumbersExactly keeps numbers as written.
 func readNumbersExactly(text []byte) (map[string]any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -53,13 +53,13 @@ func readNumbersExactly(text []byte) (map[string]any, error) {
 	return content, decoder.Decode(&content)
 }
 
-// Decode reads the whole configuration. Fields that the API does not know are problems. Errors of the decoder name fields
-// and types, not values.
+// Decode decodes the whole configuration. Unknown fields are problems. Errors of the decoder name fields and types, not
+// values.
 func (d *Document) Decode(into any) Problems {
 	var problems Problems
 	text, err := json.Marshal(d.content)
 	if err != nil {
-		problems.Add("", "cannot be written as JSON")
+		problems.Add("", "cannot be converted to JSON")
 		return problems
 	}
 	unknown, err := sigsjson.UnmarshalStrict(text, into)
@@ -72,7 +72,7 @@ func (d *Document) Decode(into any) Problems {
 	return problems
 }
 
-// ReadVersion reads a configuration that there is one version of, and checks the fields.
+// ReadVersion reads a configuration that has only one version, and checks the fields.
 func ReadVersion(raw *runtime.RawExtension, version string, into any) Problems {
 	document, problems := Read(raw, version)
 	if problems.Err() != nil {
@@ -105,7 +105,7 @@ func dropFrom(value any, field string) {
 	}
 }
 
-// ReadPart reads some fields of a configuration and nothing else, so that a mistake elsewhere does no harm.
+// ReadPart reads only some fields of a configuration, so that a mistake elsewhere does no harm.
 func ReadPart(item *lsv1alpha1.DeployItem, into any) Problems {
 	var problems Problems
 	raw := item.Spec.Configuration

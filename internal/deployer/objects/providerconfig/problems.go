@@ -13,16 +13,16 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// MaxEntries is how many entries a list of checks, requirements, exports or groups may have.
+// MaxEntries is the maximum length of a list of checks, requirements, exports or groups.
 const MaxEntries = 500
 
 // Root is the path of a configuration in its deploy item.
 const Root = "spec.config"
 
-// Problems collects what is wrong with a configuration.
+// Problems collects the problems of a configuration.
 type Problems []string
 
-// Add takes note of a problem. The path begins below the configuration.
+// Add records a problem. The path starts below the configuration.
 func (p *Problems) Add(path, format string, args ...any) {
 	if path != "" {
 		path = "." + path
@@ -30,10 +30,10 @@ func (p *Problems) Add(path, format string, args ...any) {
 	*p = append(*p, Root+path+": "+fmt.Sprintf(format, args...))
 }
 
-// maxTold is how many problems a message lists.
+// maxTold is the maximum number of problems in a message.
 const maxTold = 10
 
-// Err is the error that ends the job; nil if there are no problems.
+// Err returns the error that ends the job; nil if there are no problems.
 func (p Problems) Err() error {
 	if len(p) == 0 {
 		return nil

@@ -18,12 +18,12 @@ import (
 type Doomed struct {
 	Subject cluster.Subject
 	Live    *unstructured.Unstructured
-	// Err says why the cluster refuses to remove it, or to show it; then Live may be nil.
+	// Err says why the cluster rejects the removal, or the read; then Live may be nil.
 	Err error
 }
 
-// Foresee returns what all groups together would remove. The cluster has to be one that checks what it is sent and stores nothing of it.
-// What is being deleted already is left out.
+// Foresee returns what all groups together would remove. The cluster must only check requests and store nothing. Objects already in
+// deletion are left out.
 func (r *Run) Foresee(ctx context.Context) ([]Doomed, error) {
 	r.releaseKept()
 	var all []Doomed
@@ -55,7 +55,7 @@ func (r *Run) tasksOf(ctx context.Context, group deployer.DeletionGroup) ([]task
 	return r.ownTasks(group), nil
 }
 
-// foresee asks for the deletion, which the cluster checks and does not carry out.
+// foresee requests the deletion, which the cluster checks and does not carry out.
 func (t task) foresee(ctx context.Context) Doomed {
 	live, err := t.read(ctx)
 	if err != nil || live == nil || !t.ours(live) || live.GetDeletionTimestamp() != nil {

@@ -23,21 +23,21 @@ type Run struct {
 	// Find returns the clusters of other Targets, for groups that name one.
 	Find  cluster.Finder
 	Owner inventory.Owner
-	// Groups are the order; none means the default.
+	// Groups are the deletion groups in order; none means the default.
 	Groups []deployer.DeletionGroup
 	// Inventory loses the objects that are gone or not ours.
 	Inventory *inventory.Inventory
-	// Stays tells which entries are not to be removed; nil if all are.
+	// Stays reports which entries must not be removed; nil means that all are.
 	Stays func(inventory.Key) bool
-	// Spared are objects that must stay although an entry leads to them: after a change of its group, a kind has two
-	// names for the same object.
+	// Spared are objects that must stay even though an entry refers to them: when a kind moves to another group, the same
+	// object has two names.
 	Spared map[types.UID]bool
 
 	kept map[inventory.Key]bool
 }
 
-// Pass goes as far as it can: a group begins when nothing of the one before is left. It returns what has to go first; nil
-// if all groups are done. Entries that no group contains are left alone.
+// Pass goes as far as it can: a group starts when nothing of the previous one is left. It returns what must be gone first;
+// nil if all groups are done. Entries in no group are left alone.
 func (r *Run) Pass(ctx context.Context) (*cluster.Wait, error) {
 	r.releaseKept()
 	for i, group := range groupsOrDefault(r.Groups) {
@@ -52,7 +52,7 @@ func (r *Run) Pass(ctx context.Context) (*cluster.Wait, error) {
 	return nil, nil
 }
 
-// releaseKept drops what the policy keep says to leave behind, and takes note of it for groups that take everything.
+// releaseKept drops the entries with the policy keep, and records them for groups that take everything.
 func (r *Run) releaseKept() {
 	if r.kept == nil {
 		r.kept = map[inventory.Key]bool{}
@@ -89,7 +89,7 @@ func (r *Run) passGroup(ctx context.Context, group deployer.DeletionGroup) (*clu
 	return await(tasks, left), err
 }
 
-// ownTasks are the removals of the objects of a group that are in the inventory.
+// ownTasks returns the removals of a group's objects in the inventory.
 func (r *Run) ownTasks(group deployer.DeletionGroup) []task {
 	entries := slices.DeleteFunc(r.candidates(), func(entry inventory.Entry) bool { return !contains(group, entry) })
 	tasks := make([]task, len(entries))
@@ -102,7 +102,7 @@ func (r *Run) ownTasks(group deployer.DeletionGroup) []task {
 	return tasks
 }
 
-// runTasks returns for each task what is left of its object; empty if it is gone, or stays because it is not ours.
+// runTasks returns for each task what remains of its object; empty if it is gone, or stays because it is not ours.
 func runTasks(ctx context.Context, tasks []task) ([]string, error) {
 	left := make([]string, len(tasks))
 	errs := make([]error, len(tasks))
@@ -125,7 +125,7 @@ func await(tasks []task, left []string) *cluster.Wait {
 	return cluster.Await(cluster.WaitingForDeletion, pending)
 }
 
-// removeAllOf removes all objects of some kinds, whoever made them, except what the policy keep protects.
+// removeAllOf removes all objects of some kinds, whoever created them, except those that the policy keep protects.
 func (r *Run) removeAllOf(ctx context.Context, group deployer.CustomResourceGroup) (*cluster.Wait, error) {
 	tasks, err := r.allTasks(ctx, group)
 	if err != nil {
@@ -135,7 +135,7 @@ func (r *Run) removeAllOf(ctx context.Context, group deployer.CustomResourceGrou
 	return await(tasks, left), err
 }
 
-// allTasks are the removals of all objects of some kinds.
+// allTasks returns the removals of all objects of some kinds.
 func (r *Run) allTasks(ctx context.Context, group deployer.CustomResourceGroup) ([]task, error) {
 	target, err := r.Find.Choose(ctx, r.Cluster, group.TargetName)
 	if err != nil {
@@ -156,7 +156,7 @@ func (r *Run) allTasks(ctx context.Context, group deployer.CustomResourceGroup) 
 	return tasks, nil
 }
 
-// anyTask removes an object that need not be ours.
+// anyTask returns the removal of an object that need not be ours.
 func (r *Run) anyTask(subject cluster.Subject, force bool) (task, bool) {
 	result := task{subject: subject, force: force, ours: func(live *unstructured.Unstructured) bool { return !r.Spared[live.GetUID()] }}
 	if subject.Cluster != r.Cluster {
@@ -169,7 +169,7 @@ func (r *Run) anyTask(subject cluster.Subject, force bool) (task, bool) {
 
 const pageSize = 500
 
-// list returns the objects of a kind, by their metadata.
+// list returns the objects of a kind. It reads only their metadata.
 func list(ctx context.Context, target cluster.Cluster, kind deployer.ResourceType) ([]cluster.Subject, error) {
 	namespaces := kind.Namespaces
 	if len(namespaces) == 0 {

@@ -31,7 +31,7 @@ type task struct {
 	ours    func(live *unstructured.Unstructured) bool
 }
 
-// remove asks for the deletion of the object and returns what keeps it; nothing if it is gone or not ours.
+// remove deletes the object and returns what keeps it; empty if it is gone or not ours.
 func (t task) remove(ctx context.Context) (left string, err error) {
 	live, err := t.read(ctx)
 	if err != nil || live == nil || !t.ours(live) {
@@ -52,7 +52,7 @@ func (t task) remove(ctx context.Context) (left string, err error) {
 	return held(live), nil
 }
 
-// readSame returns nil if the object is gone, also if another one has taken its name.
+// readSame returns nil if the object is gone, even if another one has taken its name.
 func (t task) readSame(ctx context.Context, before *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	live, err := t.read(ctx)
 	if err != nil || live == nil || live.GetUID() != before.GetUID() {
@@ -63,12 +63,12 @@ func (t task) readSame(ctx context.Context, before *unstructured.Unstructured) (
 
 func held(live *unstructured.Unstructured) string {
 	if names := live.GetFinalizers(); len(names) > 0 {
-		return "it is being deleted; finalizers hold it: " + strings.Join(names, ", ")
+		return "being deleted; held by finalizers: " + strings.Join(names, ", ")
 	}
-	return "it is being deleted"
+	return "being deleted"
 }
 
-// read returns nil for an object that does not exist, also if its kind does not exist any more.
+// read returns nil for an object that does not exist, or whose kind no longer exists.
 func (t task) read(ctx context.Context) (*unstructured.Unstructured, error) {
 	live, err := t.subject.Read(ctx)
 	if isGone(err) {
@@ -79,8 +79,8 @@ func (t task) read(ctx context.Context) (*unstructured.Unstructured, error) {
 
 func isGone(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }
 
-// delete changes the object as it was asked for, then deletes it, both only if it is still the one that was looked at. It
-// does nothing if somebody has deleted it already.
+// delete applies the requested changes to the object, then deletes it, both only if it is still the one that was read. It
+// does nothing if the object is already in deletion.
 func (t task) delete(ctx context.Context, live *unstructured.Unstructured) (bool, error) {
 	if live.GetDeletionTimestamp() != nil {
 		return false, nil
@@ -97,7 +97,7 @@ func (t task) delete(ctx context.Context, live *unstructured.Unstructured) (bool
 	return true, cluster.Refused("delete", t.subject, err)
 }
 
-// prepare sends what the manifest wants to be done before the deletion, in one patch.
+// prepare sends the changes that the manifest wants before a deletion, in one patch.
 func (t task) prepare(ctx context.Context, live *unstructured.Unstructured) error {
 	if len(t.entry.AnnotateBeforeDelete) == 0 && t.entry.PatchBeforeDelete == nil {
 		return nil
@@ -120,7 +120,7 @@ func (t task) prepare(ctx context.Context, live *unstructured.Unstructured) erro
 	return t.patch(ctx, "patch before the deletion of", live, patch)
 }
 
-// free takes the finalizers away, if the group asks for that.
+// free removes the finalizers, if the group asks for that.
 func (t task) free(ctx context.Context, live *unstructured.Unstructured) (bool, error) {
 	if !t.force || len(live.GetFinalizers()) == 0 {
 		return false, nil

@@ -15,7 +15,7 @@ var groupTypes = []deployer.PredefinedResourceGroupType{
 	deployer.NamespacedResources, deployer.ClusterScopedResources, deployer.CustomResources, deployer.NoResources,
 }
 
-// Validate reports what is wrong with the groups at a path.
+// Validate reports problems in the groups at a path.
 func Validate(path string, groups []deployer.DeletionGroup, problems *providerconfig.Problems) {
 	if len(groups) > providerconfig.MaxEntries {
 		problems.Add(path, "has %d entries, at most %d are allowed", len(groups), providerconfig.MaxEntries)

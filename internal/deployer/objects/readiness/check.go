@@ -75,7 +75,7 @@ func (c Checks) passNamed(
 		}
 		live, err := subject.Read(ctx)
 		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
-			pending = append(pending, cluster.Pending{Subject: subject, Missing: "it does not exist"})
+			pending = append(pending, cluster.Pending{Subject: subject, Missing: "does not exist"})
 			continue
 		}
 		if err != nil {
@@ -88,7 +88,8 @@ func (c Checks) passNamed(
 	return pending, nil
 }
 
-// passLabelled requires something of all objects with certain labels, and that there is one.
+// passLabelled requires that all objects with certain labels meet the requirements, and that at least one such object
+// exists.
 func passLabelled(
 	ctx context.Context,
 	target cluster.Cluster,
@@ -103,7 +104,7 @@ func passLabelled(
 		return nil, cluster.Refused("list", every, err)
 	}
 	if len(list.Items) == 0 {
-		return []cluster.Pending{{Subject: every, Missing: fmt.Sprintf("none has the labels %v", selector.MatchLabels)}}, nil
+		return []cluster.Pending{{Subject: every, Missing: fmt.Sprintf("no object has the labels %v", selector.MatchLabels)}}, nil
 	}
 	var pending []cluster.Pending
 	for i := range list.Items {

@@ -14,10 +14,10 @@ import (
 	"espalier.dev/internal/deployer/objects/cluster"
 )
 
-// NoNodes is what to say of an object that waits for pods in a cluster without nodes.
+// NoNodes is added to the message about objects that wait for pods in a cluster without nodes.
 const NoNodes = "The cluster has no nodes, so no pod can run: start it with `espalier up --node`, or use another target"
 
-// workloads are the kinds that become ready by their pods.
+// workloads are the kinds that need running pods to become ready.
 var workloads = map[schema.GroupKind]bool{
 	{Kind: "Pod"}: true, {Kind: "ReplicationController"}: true,
 	{Group: "apps", Kind: "Deployment"}: true, {Group: "apps", Kind: "StatefulSet"}: true,
@@ -25,11 +25,11 @@ var workloads = map[schema.GroupKind]bool{
 	{Group: "batch", Kind: "Job"}: true,
 }
 
-// NeedsNodes reports whether objects of the kind become ready by their pods.
+// NeedsNodes reports whether objects of the kind need running pods to become ready.
 func NeedsNodes(kind schema.GroupKind) bool { return workloads[kind] }
 
-// LacksNodes reports whether the cluster has no nodes at all. It is not settled if the cluster did not answer; one that does not
-// let its nodes be seen is taken for one that has some.
+// LacksNodes reports whether the cluster has no nodes at all, and whether that is settled. It is settled once the cluster has
+// nodes, or if it does not allow listing them: then it counts as having some.
 func LacksNodes(ctx context.Context, target cluster.Cluster) (lacks, settled bool) {
 	nodes := &unstructured.UnstructuredList{}
 	nodes.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "NodeList"})

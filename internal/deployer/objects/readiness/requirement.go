@@ -15,7 +15,7 @@ import (
 	"espalier.dev/internal/deployer/objects/jsonpath"
 )
 
-// requirement is a requirement that has been read.
+// requirement is a parsed requirement.
 type requirement struct {
 	deployer.Requirement
 	path   jsonpath.Path
@@ -42,8 +42,8 @@ func compile(requirements []deployer.Requirement) ([]requirement, error) {
 	return result, nil
 }
 
-// firstUnmet says which requirement an object does not meet; nothing if it meets all. Values are not told, for they may
-// be secret.
+// firstUnmet names the first requirement that an object does not meet; empty if it meets all. It shows no values, because
+// they may be secret.
 func firstUnmet(requirements []requirement, object *unstructured.Unstructured) string {
 	for _, r := range requirements {
 		if !r.isMet(object) {
@@ -53,7 +53,7 @@ func firstUnmet(requirements []requirement, object *unstructured.Unstructured) s
 	return ""
 }
 
-// isMet looks at every value to which the path leads. Where there is none, only its absence can be required.
+// isMet checks every value at the path. If there is none, only a requirement of absence can hold.
 func (r requirement) isMet(object *unstructured.Unstructured) bool {
 	_, exists := r.path.Find(object.Object)
 	found := r.path.All(object.Object)
@@ -77,7 +77,7 @@ func (r requirement) listsValue(found any) bool {
 	return slices.ContainsFunc(r.values, func(value any) bool { return reflect.DeepEqual(normal(value), found) })
 }
 
-// normal gives numbers one type, at any depth.
+// normal converts numbers to one type, at any depth.
 func normal(value any) any {
 	text, err := json.Marshal(value)
 	if err != nil {

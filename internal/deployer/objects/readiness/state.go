@@ -16,7 +16,7 @@ import (
 // ReasonFailed is the reason of an error when an object has failed for good.
 const ReasonFailed = "ObjectFailed"
 
-// State is how far one object has come.
+// State is the readiness of one object.
 type State struct {
 	Ready bool
 	// Missing says what the object lacks.
@@ -25,8 +25,8 @@ type State struct {
 	Failed string
 }
 
-// Of returns the state of an object. It depends on nothing but the object: kinds that are ready as soon as they exist
-// cost no request.
+// Of returns the state of an object. It depends only on the object: kinds that are ready as soon as they exist cost no
+// request.
 func Of(object *unstructured.Unstructured) State {
 	if rule, found := rules[object.GroupVersionKind().Group+"/"+object.GetKind()]; found {
 		if state := rule(object); !state.Ready {
@@ -36,29 +36,29 @@ func Of(object *unstructured.Unstructured) State {
 	return byConvention(object)
 }
 
-// byConvention never panics, whatever somebody wrote into a status.
+// byConvention never panics, whatever a status contains.
 func byConvention(object *unstructured.Unstructured) (state State) {
 	defer func() {
 		if recover() != nil {
-			state = State{Missing: "its status cannot be understood"}
+			state = State{Missing: "its status cannot be parsed"}
 		}
 	}()
 	result, err := status.Compute(object)
 	if err != nil {
-		return State{Missing: "its status cannot be understood"}
+		return State{Missing: "its status cannot be parsed"}
 	}
 	if result.Status == status.CurrentStatus {
 		return State{Ready: true}
 	}
-	return State{Missing: fmt.Sprintf("it is not ready: %s", result.Message)}
+	return State{Missing: fmt.Sprintf("not ready: %s", result.Message)}
 }
 
-// Failure is the error of an object that can never become ready.
+// Failure returns the error of an object that can never become ready.
 func (s State) Failure(subject cluster.Subject) error {
 	return failure.Terminalf(failure.Details{Operation: "CheckReadiness", Reason: ReasonFailed}, "%s has failed: %s", subject, s.Failed)
 }
 
-// rules are for kinds about which kstatus knows nothing, or less than somebody who waits for them needs.
+// rules are for kinds that kstatus does not know, or for which it checks less than a user needs.
 var rules = map[string]func(*unstructured.Unstructured) State{
 	"batch/Job":                         jobState,
 	"/Pod":                              podState,
@@ -66,7 +66,7 @@ var rules = map[string]func(*unstructured.Unstructured) State{
 	"apiregistration.k8s.io/APIService": apiServiceState,
 }
 
-// jobState waits for the end of a Job, where kstatus is content with its begin.
+// jobState waits for the end of a Job; kstatus only waits for its start.
 func jobState(object *unstructured.Unstructured) State {
 	if failed, message := condition(object, "Failed"); failed {
 		return State{Failed: message}
@@ -74,7 +74,7 @@ func jobState(object *unstructured.Unstructured) State {
 	if complete, _ := condition(object, "Complete"); complete {
 		return State{Ready: true}
 	}
-	return State{Missing: "the job is not complete"}
+	return State{Missing: "not complete"}
 }
 
 func podState(object *unstructured.Unstructured) State {
@@ -93,7 +93,7 @@ func replicationControllerState(object *unstructured.Unstructured) State {
 	}
 	ready, _, _ := unstructured.NestedInt64(object.Object, "status", "readyReplicas")
 	if _, observed, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration"); !observed || ready < wanted {
-		return State{Missing: fmt.Sprintf("it is not ready: %d of %d replicas", ready, wanted)}
+		return State{Missing: fmt.Sprintf("%d of %d replicas ready", ready, wanted)}
 	}
 	return State{Ready: true}
 }
@@ -101,7 +101,7 @@ func replicationControllerState(object *unstructured.Unstructured) State {
 func apiServiceState(object *unstructured.Unstructured) State {
 	available, message := condition(object, "Available")
 	if !available {
-		return State{Missing: "it is not available: " + message}
+		return State{Missing: "not available: " + message}
 	}
 	return State{Ready: true}
 }
@@ -116,5 +116,5 @@ func condition(object *unstructured.Unstructured, kind string) (holds bool, mess
 			return fields["status"] == "True", message
 		}
 	}
-	return false, "nobody has reported about it yet"
+	return false, "no status reported yet"
 }

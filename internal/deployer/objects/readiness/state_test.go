@@ -82,9 +82,9 @@ func TestStates(t *testing.T) {
 		},
 		"a hostile status": {
 			text:    "{apiVersion: v1, kind: Pod, status: {phase: Running, containerStatuses: [x]}}",
-			missing: "cannot be understood",
+			missing: "cannot be parsed",
 		},
-		"conditions of another type": {text: "{apiVersion: a/v1, kind: X, status: {conditions: x}}", missing: "cannot be understood"},
+		"conditions of another type": {text: "{apiVersion: a/v1, kind: X, status: {conditions: x}}", missing: "cannot be parsed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			object := &unstructured.Unstructured{}

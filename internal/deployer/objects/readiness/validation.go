@@ -11,14 +11,14 @@ import (
 	"espalier.dev/internal/deployer/objects/providerconfig"
 )
 
-// operators with the number of values that each needs: none, one, or at least one.
+// operators maps each operator to the number of values that it needs: none, one, or at least one.
 var operators = map[deployer.RequirementOperator]string{
 	deployer.OperatorExists: "no", deployer.OperatorDoesNotExist: "no",
 	deployer.OperatorEquals: "exactly one", deployer.OperatorDoubleEquals: "exactly one", deployer.OperatorNotEquals: "exactly one",
 	deployer.OperatorIn: "at least one", deployer.OperatorNotIn: "at least one",
 }
 
-// Validate reports what is wrong with custom checks.
+// Validate reports problems in custom checks.
 func Validate(checks []deployer.CustomReadinessCheck, problems *providerconfig.Problems) {
 	if len(checks) > providerconfig.MaxEntries {
 		problems.Add("readinessChecks.custom", "has %d entries, at most %d are allowed", len(checks), providerconfig.MaxEntries)

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package session keeps in memory what one pass over a deploy item leaves to the next pass of the same job: what was done
-// already, and the watches that wake the item. Nothing depends on it being there: after a restart a pass compares
-// instead of remembering.
+// Package session keeps in memory what one pass over a deploy item leaves for the next pass of the same job: what was done
+// already, and the watches that wake the item. Nothing depends on it: after a restart, a pass compares objects instead.
 //
-// A session that nobody uses for a while ends by itself, for a deployer is not told when an item that it waits for is
+// An unused session ends by itself after a while, because a deployer does not learn when an item that it waits for is
 // interrupted or deleted.
 package session
 
@@ -19,7 +18,7 @@ import (
 	"espalier.dev/internal/deployer/objects/cluster"
 )
 
-// Sessions are those of all items that a deployer works on. Its methods may be called from several goroutines.
+// Sessions are the sessions of all items that a deployer works on. Its methods may be called from several goroutines.
 type Sessions[M any] struct {
 	lease time.Duration
 	fresh func() M
@@ -28,14 +27,14 @@ type Sessions[M any] struct {
 	open  map[types.UID]*Session[M]
 }
 
-// New returns an empty set. An unused session ends after lease; fresh makes the memory of a new one.
+// New returns an empty set. An unused session ends after lease; fresh creates the memory of a new one.
 func New[M any](lease time.Duration, fresh func() M) *Sessions[M] {
 	return &Sessions[M]{lease: lease, fresh: fresh, open: map[types.UID]*Session[M]{}}
 }
 
 // Session belongs to one job of one item. It is used by one goroutine at a time.
 type Session[M any] struct {
-	// Memory is what the deployer wants to remember.
+	// Memory is the deployer's state for the job.
 	Memory M
 
 	id      identity
@@ -51,7 +50,7 @@ type identity struct {
 	deleting   bool
 }
 
-// Of returns the session of an item's current job, a new one if there is none. It prolongs the session.
+// Of returns the session of an item's current job, a new one if there is none. It renews the lease.
 func (s *Sessions[M]) Of(item *lsv1alpha1.DeployItem) *Session[M] {
 	id := identity{job: item.Status.JobID, generation: item.Generation, deleting: item.DeletionTimestamp != nil}
 	s.mutex.Lock()
@@ -89,7 +88,7 @@ func (s *Sessions[M]) close(uid types.UID, session *Session[M]) {
 	session.end()
 }
 
-// Len returns how many sessions are open.
+// Len returns the number of open sessions.
 func (s *Sessions[M]) Len() int {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -107,8 +106,8 @@ func (s *Session[M]) end() {
 	}
 }
 
-// Follow watches exactly the given objects from now on. It reports whether some of them are watched only since this call;
-// those may have changed after they were last read.
+// Follow watches exactly the given objects from now on. It reports whether some of the watches are new; those objects may
+// have changed after they were last read.
 func (s *Session[M]) Follow(subjects []cluster.Subject, wake func()) (fresh bool, err error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

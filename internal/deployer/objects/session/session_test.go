@@ -19,14 +19,14 @@ import (
 	"espalier.dev/internal/deployer/objects/cluster"
 )
 
-// watched is a cluster in which nothing can be done but watch. It counts who does.
+// watched is a cluster that only supports watches. It counts them.
 type watched struct {
 	cluster.Cluster
 	fails bool
 
 	mutex  sync.Mutex
 	active map[client.ObjectKey]int
-	// stopped is told of a watch that ends, if anybody wants to know.
+	// stopped receives a value when a watch ends, if it is not nil.
 	stopped chan struct{}
 }
 
@@ -106,7 +106,7 @@ func TestASessionLastsForAJob(t *testing.T) {
 	sessions.End(item("b"))
 }
 
-// The time is that of a bubble: it goes on while everybody waits, here for the end of the session.
+// Time is that of a synctest bubble: it advances while all goroutines wait, here for the end of the session.
 func TestAForgottenSessionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &watched{active: map[client.ObjectKey]int{}, stopped: make(chan struct{}, 1)}
@@ -115,13 +115,13 @@ func TestAForgottenSessionEnds(t *testing.T) {
 		if _, err := session.Follow(subjects(w, "x"), func() {}); err != nil {
 			t.Fatal(err)
 		}
-		time.AfterFunc(50*time.Second, func() { sessions.Of(item("a")) })
+		time.AfterFunc(50*time.Second, func() { sessions.Of(item("a")) }) //lint:allow patience the time is that of a synctest bubble
 		<-w.stopped
 		synctest.Wait()
 		if lasted := time.Since(begun); lasted != 110*time.Second || sessions.Len() != 0 || w.count() != 0 {
 			t.Errorf("it has lasted %s; left are %d sessions, %d watches", lasted, sessions.Len(), w.count())
 		}
-		// A pass that is still under way does not bring watches back.
+		// A pass that is still running does not restore watches.
 		if fresh, err := session.Follow(subjects(w, "x"), func() {}); fresh || err != nil || w.count() != 0 {
 			t.Errorf("%v, %v, %d watches", fresh, err, w.count())
 		}

@@ -9,10 +9,10 @@ import (
 	"espalier.dev/internal/deployer/objects/cluster"
 )
 
-// Step is a part of the work on an item. It returns what it has to wait for; nil if it is done. It can be repeated.
+// Step is a part of the work on an item. It returns what it must wait for; nil if it is done. It can be repeated.
 type Step func(context.Context) (*cluster.Wait, error)
 
-// Walk goes through steps until one has to wait or fails. What it waits for is watched from then on.
+// Walk runs steps until one must wait or fails. The objects that it waits for are watched from then on.
 func (s *Session[M]) Walk(ctx context.Context, wake func(), steps ...Step) (*cluster.Wait, error) {
 	for _, step := range steps {
 		if wait, err := s.untilWatched(ctx, wake, step); wait != nil || err != nil {
@@ -25,8 +25,8 @@ func (s *Session[M]) Walk(ctx context.Context, wake func(), steps ...Step) (*clu
 // maxLooks bounds how often a step is repeated because it waits for objects that were not watched before.
 const maxLooks = 4
 
-// untilWatched repeats a step that waits until everything that it waits for was watched before it looked, so that no
-// change in between is missed.
+// untilWatched repeats a waiting step until everything that it waits for was already watched when it ran, so that no change
+// in between is missed.
 func (s *Session[M]) untilWatched(ctx context.Context, wake func(), step Step) (*cluster.Wait, error) {
 	for range maxLooks {
 		wait, err := step(ctx)

@@ -50,7 +50,7 @@ func hasBegun(p *pipelines.PromotionStatus) bool {
 		p.Attempts > 0
 }
 
-// judgeNonce holds because a nonce stands for one decision of one person.
+// judgeNonce checks that a nonce stands for one decision of one person.
 func judgeNonce(f *findings, s step, nonces map[string]identity, name string) {
 	p := s.after.Status.Environments[name].Promotion
 	if p.Approval == nil || p.Approval.Nonce == "" {
@@ -77,7 +77,7 @@ func isManual(p *pipelines.Pipeline, environment string) bool {
 	return false
 }
 
-// onGoodData holds in the write that records that an attempt begins: what it was decided on stands beside it.
+// onGoodData holds for the write that records the start of an attempt: the basis of the decision is recorded beside it.
 func onGoodData(evidence Evidence) []Violation {
 	f := &findings{rule: "I12"}
 	for _, s := range steps(evidence.History) {

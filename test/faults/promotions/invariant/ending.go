@@ -12,11 +12,10 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// Ending is what a run comes to, line by line, in words that depend neither on names nor on times, and not on how often something had
-// to be attempted.
+// Ending is the result of a run, line by line, in a form that depends neither on names nor on times, nor on the number of attempts.
 type Ending []string
 
-// EndingOf tells how the pipeline and the ledger are at the end of the evidence. More are lines about other parts of the world.
+// EndingOf returns the state of the pipeline and the ledger at the end of the evidence. More are lines about other parts of the world.
 func EndingOf(evidence Evidence, more ...string) Ending {
 	var lines Ending
 	if all := steps(evidence.History); len(all) > 0 && !gone(evidence) {
@@ -80,7 +79,7 @@ func describeEnvironment(name string, e pipelines.EnvironmentStatus) Ending {
 	return append(lines, fmt.Sprintf("%s: waits for approval of %q", name, e.WaitingApproval.Revision))
 }
 
-// Compare finds what is different from an undisturbed run. What matches one of the exceptions is not looked at.
+// Compare returns the differences from an undisturbed run. Lines that match an exception are ignored.
 func Compare(want, got Ending, exceptions ...string) []Violation {
 	f := &findings{rule: "I14"}
 	excepted := func(line string) bool {

@@ -15,18 +15,18 @@ import (
 
 // Evidence is what a run has left of one pipeline.
 type Evidence struct {
-	// History has every state of the pipeline, and may have other objects.
+	// History contains every state of the pipeline, and possibly other objects.
 	History testkit.History
-	// Ledger is what has happened outside, in order.
+	// Ledger lists what has happened outside, in order.
 	Ledger []Entry
-	// Approved are the revisions that somebody has approved, by environment and revision; see Approval.
+	// Approved are the revisions that users have approved, by environment and revision; see Approval.
 	Approved map[Approval]bool
 }
 
-// Approval is what a person may have approved.
+// Approval is what a user may have approved.
 type Approval struct{ Environment, Revision string }
 
-// Event is what an entry of the ledger is about.
+// Event is the kind of an entry in the ledger.
 type Event string
 
 const (
@@ -39,7 +39,7 @@ const (
 	Accepted Event = "accepted"
 )
 
-// Entry of the ledger.
+// Entry is an entry of the ledger.
 type Entry struct {
 	Event  Event
 	Number int64 // of the pull request
@@ -51,10 +51,10 @@ func (e Entry) String() string {
 	return fmt.Sprintf("%s %s of %s for %s (number %d)", e.Event, e.Key, e.Revision, e.Environment, e.Number)
 }
 
-// Violation is what must not have been.
+// Violation is a state or event that must not occur.
 type Violation struct {
 	Rule string
-	// Version is the revision of the pipeline that is wrong; zero for what happened outside.
+	// Version is the revision of the pipeline that is wrong; zero for external events.
 	Version uint64
 	What    string
 }
@@ -73,7 +73,7 @@ type Rule struct {
 	Check func(Evidence) []Violation
 }
 
-// Rules are all rules that need no other run to compare with.
+// Rules returns all rules that need no other run for comparison.
 func Rules() []Rule {
 	return []Rule{
 		{"I9", "a promotion succeeds at most once", promotedOnce},
@@ -103,13 +103,13 @@ func (f *findings) add(version uint64, format string, args ...any) {
 	f.found = append(f.found, Violation{Rule: f.rule, Version: version, What: fmt.Sprintf(format, args...)})
 }
 
-// step is one write of a pipeline. before is nil for the first one; a status that somebody has wiped begins anew.
+// step is one write of a pipeline. before is nil for the first one; a wiped status starts over.
 type step struct {
 	version       uint64
 	before, after *pipelines.Pipeline
 }
 
-// steps are the writes of the pipeline, in order.
+// steps returns the writes of the pipeline, in order.
 func steps(history testkit.History) []step {
 	var all []step
 	var before *pipelines.Pipeline
@@ -127,12 +127,12 @@ func steps(history testkit.History) []step {
 	return all
 }
 
-// wiped reports whether somebody has taken the whole memory away.
+// wiped reports whether the whole status was emptied.
 func (s step) wiped() bool {
 	return s.before != nil && s.before.Status.Run != nil && s.after.Status.Run == nil
 }
 
-// promotionBefore is the current promotion of an environment before the write.
+// promotionBefore returns the current promotion of an environment before the write.
 func (s step) promotionBefore(environment string) *pipelines.PromotionStatus {
 	if s.before == nil {
 		return nil
@@ -140,7 +140,7 @@ func (s step) promotionBefore(environment string) *pipelines.PromotionStatus {
 	return s.before.Status.Environments[environment].Promotion
 }
 
-// identity is what makes a promotion the one that it is.
+// identity identifies a promotion.
 type identity struct {
 	environment, revision string
 	run                   int64

@@ -9,7 +9,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// promotedOnce holds in the records and outside.
+// promotedOnce holds for the records and outside.
 func promotedOnce(evidence Evidence) []Violation {
 	f := &findings{rule: "I9"}
 	succeeded := map[identity]bool{}
@@ -99,7 +99,7 @@ func oneOpen(evidence Evidence) []Violation {
 	return f.found
 }
 
-// StillOpen are the pull requests of a ledger that are open at its end.
+// StillOpen returns the pull requests of a ledger that are open at its end.
 func StillOpen(ledger []Entry) []Entry {
 	open := map[int64]Entry{}
 	var order []int64

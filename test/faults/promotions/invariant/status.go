@@ -7,7 +7,7 @@ import (
 	"regexp"
 )
 
-// reasonForm is what the conventions of Kubernetes ask of a reason.
+// reasonForm matches reasons that follow the conventions of Kubernetes.
 var reasonForm = regexp.MustCompile(`^[A-Z][A-Za-z0-9_]*$`)
 
 // statusIsHonest holds at every revision.

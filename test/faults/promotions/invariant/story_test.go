@@ -17,7 +17,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// story is evidence that is written by hand. It begins with a pipeline from dev, which runs 1.1.0, to prod, which runs 1.0.0.
+// story is evidence written by hand. It starts with a pipeline from dev, which runs 1.1.0, to prod, which runs 1.0.0.
 type story struct {
 	Evidence
 	pipeline *pipelines.Pipeline
@@ -54,7 +54,7 @@ func (s *story) write(change func(*pipelines.Pipeline)) *story {
 	return s
 }
 
-// becomes has the promotion to prod be in a state.
+// becomes sets the state of the promotion to prod.
 func (s *story) becomes(state pipelines.PromotionState, changes ...func(*pipelines.PromotionStatus)) *story {
 	return s.write(func(p *pipelines.Pipeline) {
 		e := p.Status.Environments["prod"]
@@ -70,7 +70,7 @@ func (s *story) becomes(state pipelines.PromotionState, changes ...func(*pipelin
 	})
 }
 
-// sees has the target of an environment be in a state.
+// sees sets the state of an environment's target.
 func (s *story) sees(environment string, target pipelines.TargetStatus) *story {
 	return s.write(func(p *pipelines.Pipeline) {
 		e := p.Status.Environments[environment]
@@ -105,7 +105,7 @@ func next(p *pipelines.PromotionStatus) {
 	p.Revision, p.Run, p.Key, p.Approval = "1.2.0", 2, "k2", nil
 }
 
-// example is a story that keeps a rule, or breaks it in the words that are expected.
+// example is a story that keeps a rule, or breaks it with the expected message.
 type example struct {
 	story *story
 	want  string // empty if the rule is kept

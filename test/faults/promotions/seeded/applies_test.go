@@ -11,5 +11,5 @@ import (
 
 var sweep = faults.Suite{Root: "../../../..", Package: "./test/faults/promotions", Bugs: bugs}
 
-// A change of the code must not make a bug impossible unnoticed: whoever changes the line writes the bug anew.
+// A change of the code must not silently make a bug impossible: whoever changes the line updates the bug.
 func TestEveryBugCanStillBeMade(t *testing.T) { sweep.Applies(t) }

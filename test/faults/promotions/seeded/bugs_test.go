@@ -76,7 +76,7 @@ var bugs = []faults.Bug{
 		Runs: []string{"supersede "},
 	},
 	{
-		// The second edit takes away what would close the forgotten pull request before another one is opened.
+		// The second edit removes what would close the forgotten pull request before another one is opened.
 		Name: "a withdrawal ends before it is carried out",
 		Edits: []faults.Edit{
 			{File: withdrawal, Old: "case attempt.State == AttemptDone:", New: "case attempt.State != AttemptFailed:"},

@@ -23,14 +23,14 @@ const scheme = "espalier"
 
 func init() {
 	if err := zap.RegisterSink(scheme, func(*url.URL) (zap.Sink, error) { return sink{}, nil }); err != nil {
-		return // Then the lines stay on the terminal, which is ugly and no more.
+		return // The lines then stay on the terminal, which is harmless.
 	}
 	logutil.DefaultZapLoggerConfig.OutputPaths = []string{scheme + ":etcd-client"}
 }
 
 var target atomic.Pointer[io.Writer]
 
-// To directs the lines to w. Until it is called they are dropped.
+// To directs the lines to w. Until it is called, they are dropped.
 func To(w io.Writer) { target.Store(&w) }
 
 type sink struct{}

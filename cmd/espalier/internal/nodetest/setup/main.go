@@ -17,10 +17,10 @@ import (
 
 // imports say how to end.
 type imports struct {
-	// Code is the exit code, OnDelete that of the operation DELETE, and Words what is said before.
+	// Code is the exit code, OnDelete that of the operation DELETE, and Words the text to print first.
 	Code, OnDelete int
 	Words          string
-	// Wait has it wait until it is stopped, except for the operation DELETE.
+	// Wait makes it wait until it is stopped, except for the operation DELETE.
 	Wait bool
 }
 
@@ -76,7 +76,7 @@ func countUp() (int, error) {
 	return len(before) + 1, os.WriteFile(file, append(before, 'x'), 0o600)
 }
 
-// look tells what a run finds.
+// look describes what a run finds.
 func look(count int) ([]byte, error) {
 	found := map[string]any{"runs": count, "operation": os.Getenv("OPERATION")}
 	info, err := os.Stat(filepath.Join(os.Getenv("CONTENT_PATH"), "blueprint.yaml"))

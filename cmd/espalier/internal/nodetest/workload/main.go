@@ -33,7 +33,7 @@ func serve(args []string) error {
 	return http.ListenAndServe(":8080", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, args) }))
 }
 
-// fetch tries until there is an answer.
+// fetch retries until there is an answer.
 func fetch(args []string) error {
 	for range time.Tick(100 * time.Millisecond) {
 		err := get(http.DefaultClient, args[0], "")
@@ -45,7 +45,7 @@ func fetch(args []string) error {
 	return nil
 }
 
-// token asks the API server, as a pod does, which version it has.
+// token asks the API server for its version, as a pod does.
 func token([]string) error {
 	const folder = "/var/run/secrets/kubernetes.io/serviceaccount/"
 	authority, err := os.ReadFile(folder + "ca.crt")

@@ -1,0 +1,282 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package request
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/connect"
+	"espalier.dev/internal/cli/display"
+	"espalier.dev/internal/objecttree"
+	"espalier.dev/internal/steer"
+)
+
+type suspendOptions struct {
+	env    cli.Environment
+	access *connect.Access
+	format *display.FormatFlag
+	change steer.SuspendChange
+}
+
+// NewSuspend returns the command "espalier suspend".
+func NewSuspend(env cli.Environment) *cobra.Command {
+	opts := &suspendOptions{env: env}
+	cmd := &cobra.Command{
+		Use:   "suspend KIND/NAME...",
+		Short: "Keep new runs of installations and pipelines from starting",
+		Long: `Suspend root installations and pipelines until they are resumed. NAME or
+installation/NAME is an installation, pipeline/NAME a pipeline.
+
+While an installation is suspended, no new run starts in its tree. A requested, scheduled
+or automatic job stays requested. In the continuous flow, a new spec or a changed import
+takes no effect, and drift is not repaired. A run that has started finishes. Interrupting
+and deleting work as usual. The condition Ready still shows the result of the last run.
+
+A suspended pipeline starts no promotions; open pull requests stay open.
+
+` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+		Example: `  espalier suspend shop --reason "audit until Friday"
+  espalier suspend installation/shop pipeline/shop`,
+	}
+	cmd.Flags().StringVar(&opts.change.Reason, "reason", "", "why, for others; it is shown with your user name")
+	return opts.complete(cmd)
+}
+
+// NewResume returns the command "espalier resume".
+func NewResume(env cli.Environment) *cobra.Command {
+	opts := &suspendOptions{env: env, change: steer.SuspendChange{Resume: true}}
+	return opts.complete(&cobra.Command{
+		Use:   "resume KIND/NAME...",
+		Short: "Let suspended installations and pipelines continue",
+		Long: `Resume suspended root installations and pipelines. NAME or installation/NAME is an
+installation, pipeline/NAME a pipeline. What was requested meanwhile starts at once; in
+the continuous flow, so does what has changed.
+
+` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+		Example: `  espalier resume shop
+  espalier resume shop pipeline/shop
+  espalier resume shop && espalier wait shop`,
+	})
+}
+
+func (o *suspendOptions) complete(cmd *cobra.Command) *cobra.Command {
+	cmd.Args = cobra.MinimumNArgs(1)
+	o.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatName, display.FormatJSON, display.FormatYAML)
+	o.access = connect.AddFlags(cmd, o.env)
+	cmd.ValidArgsFunction = o.completeNames
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) }
+	return cmd
+}
+
+// kindPipeline and kindInstallation are how arguments and results name kinds.
+const (
+	kindPipeline     = "pipeline"
+	kindInstallation = "installation"
+)
+
+// completeNames offers root installations, and pipelines behind their prefix.
+func (o *suspendOptions) completeNames(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	name, isPipeline := strings.CutPrefix(begun, kindPipeline+"/")
+	if !isPipeline {
+		return o.access.CompleteInstallations(connect.RootInstallations)(cmd, args, begun)
+	}
+	names, directive := o.access.CompletePipelines(false)(cmd, nil, name)
+	for i := range names {
+		names[i] = kindPipeline + "/" + names[i]
+	}
+	return names, directive
+}
+
+// suspendResult is what was done with one object, for programs.
+type suspendResult struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Suspended bool   `json:"suspended"`
+	Changed   bool   `json:"changed"`
+	Message   string `json:"message"`
+}
+
+type suspendResults struct {
+	Results []suspendResult `json:"results"`
+}
+
+// run looks at all objects before it changes the first.
+func (o *suspendOptions) run(ctx context.Context, args []string) error {
+	format, err := o.format.Get()
+	if err != nil {
+		return err
+	}
+	requester, err := NewRequester(o.access)
+	if err != nil {
+		return err
+	}
+	objects, err := o.read(ctx, requester, args)
+	if err != nil {
+		return err
+	}
+	all, failed := o.changeAll(ctx, requester, objects)
+	if len(all.Results) > 0 {
+		if err := o.print(all, format); err != nil {
+			return err
+		}
+	}
+	return failed
+}
+
+// changeAll changes one object after the other. It also returns what was done before an error.
+func (o *suspendOptions) changeAll(ctx context.Context, requester *Requester, objects []client.Object) (suspendResults, error) {
+	var all suspendResults
+	for _, object := range objects {
+		changed, err := requester.asker().Suspend(ctx, object, o.change)
+		if err != nil {
+			return all, requester.explain(err)
+		}
+		all.Results = append(all.Results, suspendResult{
+			Kind: kindOf(object), Namespace: object.GetNamespace(), Name: object.GetName(),
+			Suspended: !o.change.Resume, Changed: changed, Message: o.said(object, changed),
+		})
+	}
+	return all, nil
+}
+
+func (o *suspendOptions) read(ctx context.Context, requester *Requester, args []string) ([]client.Object, error) {
+	verb := "suspend"
+	if o.change.Resume {
+		verb = "resume"
+	}
+	var objects []client.Object
+	seen := map[suspendable]bool{}
+	for _, argument := range args {
+		named, err := parseSuspendable(argument)
+		if err != nil {
+			return nil, err
+		}
+		if seen[named] {
+			continue
+		}
+		seen[named] = true
+		object, err := requester.readSuspendable(ctx, named, verb)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, object)
+	}
+	return objects, nil
+}
+
+// suspendable names what can be suspended.
+type suspendable struct {
+	name       string
+	isPipeline bool
+}
+
+func (r *Requester) readSuspendable(ctx context.Context, s suspendable, verb string) (client.Object, error) {
+	if s.isPipeline {
+		p, err := r.Access.ReadPipeline(ctx, r.Client, r.Namespace, s.name)
+		if err != nil {
+			return nil, err
+		}
+		return p, nil
+	}
+	roots, err := r.Roots(ctx, []string{s.name}, verb)
+	if err != nil {
+		return nil, err
+	}
+	return roots[0], nil
+}
+
+// parseSuspendable reads an argument: the name of an installation, or a kind and a name as kubectl and -o name write them.
+func parseSuspendable(argument string) (suspendable, error) {
+	prefix, name, found := strings.Cut(argument, "/")
+	kind, _, _ := strings.Cut(strings.ToLower(prefix), ".")
+	if found && strings.TrimSuffix(kind, "s") == kindPipeline && name != "" {
+		return suspendable{name: name, isPipeline: true}, nil
+	}
+	names, err := objecttree.InstallationNames([]string{argument})
+	if err != nil || names[0] == "" {
+		return suspendable{}, fmt.Errorf(
+			"%q is not understood: give an installation as NAME or installation/NAME, or a pipeline as pipeline/NAME", argument,
+		)
+	}
+	return suspendable{name: names[0]}, nil
+}
+
+// said completes the sentence that begins with the object's name. It speaks of the object as it was before.
+func (o *suspendOptions) said(object client.Object, changed bool) string {
+	root, isInstallation := object.(*lsv1alpha1.Installation)
+	switch {
+	case o.change.Resume && !changed:
+		return "is not suspended"
+	case !changed:
+		return "is already suspended"
+	case !isInstallation && o.change.Resume:
+		return "is resumed"
+	case !isInstallation:
+		return "is suspended"
+	case o.change.Resume:
+		return saidOfResumed(root)
+	default:
+		return saidOfSuspended(root)
+	}
+}
+
+func saidOfResumed(root *lsv1alpha1.Installation) string {
+	if nodeOf(root).AwaitsResumption() {
+		return "is resumed; what was requested starts now"
+	}
+	return "is resumed"
+}
+
+func saidOfSuspended(root *lsv1alpha1.Installation) string {
+	switch {
+	case !root.DeletionTimestamp.IsZero():
+		return "is suspended, which does not stop its deletion"
+	case nodeOf(root).State() == objecttree.Running:
+		return "is suspended; the run that has started finishes"
+	default:
+		return "is suspended"
+	}
+}
+
+func nodeOf(root *lsv1alpha1.Installation) *objecttree.Node { return objecttree.NodeOf(root) }
+
+func kindOf(object client.Object) string {
+	if _, ok := object.(*lsv1alpha1.Installation); ok {
+		return kindInstallation
+	}
+	return kindPipeline
+}
+
+func (r suspendResult) resourceName() string {
+	if r.Kind == kindPipeline {
+		return kindPipeline + "." + pipelines.GroupName + "/" + r.Name
+	}
+	return display.ResourceName(objecttree.Installation, r.Name)
+}
+
+func (o *suspendOptions) print(all suspendResults, format display.Format) error {
+	printer := display.To(o.env, o.env.Out)
+	if format != display.FormatName && format != display.FormatText {
+		return printer.Data(all, format)
+	}
+	for _, r := range all.Results {
+		line := fmt.Sprintf("%s %s %s", r.Kind, r.Name, r.Message)
+		if format == display.FormatName {
+			line = r.resourceName()
+		}
+		if err := printer.Lines(display.Clean(line)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installations
+
+import (
+	"slices"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"espalier.dev/internal/dataflow"
+)
+
+// A loss that is noted while the installation handles others is not forgotten with them.
+func TestALossThatIsNotedMeanwhileStays(t *testing.T) {
+	var l losses
+	key := client.ObjectKey{Namespace: "n", Name: "root"}
+	first, second := dataflow.ObjectID{Kind: kindDataObject, Name: "word"}, dataflow.ObjectID{Kind: kindTarget, Name: "place"}
+	l.forget(key, []dataflow.ObjectID{first})
+	l.note(key, first)
+	handled := l.get(key)
+	l.note(key, second)
+	l.forget(key, handled)
+	if left := l.get(key); !slices.Equal(left, []dataflow.ObjectID{second}) {
+		t.Errorf("noted are %v", left)
+	}
+	l.forget(key, []dataflow.ObjectID{second})
+	if len(l.of) > 0 {
+		t.Errorf("left are %v", l.of)
+	}
+}
