@@ -22,6 +22,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -47,10 +48,13 @@ func (e *CodedError) Error() string {
 
 func (e *CodedError) Unwrap() error { return e.Err }
 
+// dropLibraryFlags empties the flag set of the process, once: libraries add their own flags to it when they are initialized, and cobra would
+// offer them to users. Tests run several commands at a time.
+var dropLibraryFlags = sync.OnceFunc(func() { pflag.CommandLine = pflag.NewFlagSet("espalier", pflag.ContinueOnError) })
+
 // NewRoot returns the command espalier with the given commands below it.
 func NewRoot(streams genericiooptions.IOStreams, commands ...*cobra.Command) *cobra.Command {
-	// Libraries put flags of their own into this set, and cobra offers them to users.
-	pflag.CommandLine = pflag.NewFlagSet("espalier", pflag.ContinueOnError)
+	dropLibraryFlags()
 	root := &cobra.Command{
 		Use:   "espalier",
 		Short: "Deliver software to Kubernetes, tier by tier",
