@@ -115,6 +115,10 @@ func (r *Remote) do(ctx context.Context, e exchange) (*http.Response, error) {
 	if err != nil {
 		return nil, r.failed(e.operation, err)
 	}
+	if err := ctx.Err(); err != nil { // The client may still return what the server sends as it sees the connection close.
+		_ = answer.Body.Close()
+		return nil, r.failed(e.operation, err)
+	}
 	if err := r.judge(e, answer); err != nil {
 		_, _ = io.CopyN(io.Discard, answer.Body, mebibyte)
 		_ = answer.Body.Close()
