@@ -56,7 +56,7 @@ func (d decision) command(env cli.Environment) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&opts.revision, "revision", "", "the revision (default: the one to be promoted now)")
-	flags.StringVarP(&opts.message, "message", "m", "", "reason, recorded with the decision")
+	cli.AddMessage(cmd, &opts.message, "reason, recorded with the decision")
 	flags.BoolVar(&opts.wait, "wait", false, "wait until the controllers have accepted or rejected the decision")
 	flags.DurationVar(&opts.timeout, "timeout", defaultTimeout, "how long to wait with --wait; 0 for no limit")
 	opts.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatName, display.FormatJSON, display.FormatYAML)

@@ -42,7 +42,7 @@ A hold on one environment and a hold on all are separate, and are released separ
 			return opts.run(cmd.Context(), args[0], append(args, "")[1])
 		},
 	}
-	cmd.Flags().StringVarP(&opts.message, "message", "m", "", "reason, shown to those who wait")
+	cli.AddMessage(cmd, &opts.message, "reason, shown to those who wait")
 	cmd.Flags().BoolVar(&opts.release, "release", false, "release the hold")
 	opts.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatName, display.FormatJSON, display.FormatYAML)
 	opts.access = connect.AddFlags(cmd, env)

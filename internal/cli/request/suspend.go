@@ -44,10 +44,10 @@ and deleting work as usual. The condition Ready still shows the result of the la
 A suspended pipeline starts no promotions; open pull requests stay open.
 
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
-		Example: `  espalier suspend shop --reason "audit until Friday"
+		Example: `  espalier suspend shop -m "audit until Friday"
   espalier suspend installation/shop pipeline/shop`,
 	}
-	cmd.Flags().StringVar(&opts.change.Reason, "reason", "", "why, for others; it is shown with your user name")
+	cli.AddMessage(cmd, &opts.change.Reason, "reason, shown to others with your user name")
 	return opts.complete(cmd)
 }
 

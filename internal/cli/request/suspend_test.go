@@ -42,7 +42,7 @@ func TestSuspendAndResume(t *testing.T) {
 		installation, pipeline string
 	}{
 		{resume, as("jo", "shop"), "installation shop is not suspended\n", "-", "-"},
-		{suspend, as("jo", "shop", "--reason", "audit"), "installation shop is suspended\n", "by jo: audit", "-"},
+		{suspend, as("jo", "shop", "-m", "audit"), "installation shop is suspended\n", "by jo: audit", "-"},
 		{suspend, as("ann", "installation/shop"), "installation shop is already suspended\n", "by jo: audit", "-"},
 		{suspend, as("ann", "shop", "shop", "--reason", "vacation"), "installation shop is suspended\n", "by ann: vacation", "-"},
 		{
@@ -50,7 +50,7 @@ func TestSuspendAndResume(t *testing.T) {
 			"by ann: vacation", "by jo",
 		},
 		{
-			suspend, as("jo", "pipelines.pipelines.weave.works/shop", "--reason", "audit", "-o", "name"),
+			suspend, as("jo", "pipelines.pipelines.weave.works/shop", "--message", "audit", "-o", "name"),
 			"pipeline.pipelines.weave.works/shop\n", "by ann: vacation", "by jo: audit",
 		},
 		{resume, as("ann", "inst/shop", "pipeline/shop"), "installation shop is resumed\npipeline shop is resumed\n", "-", "-"},
@@ -82,7 +82,7 @@ func TestSuspendAndResume(t *testing.T) {
 
 func TestSuspendSaysWhatGoesOn(t *testing.T) {
 	s := set(t, running)
-	got := clitest.Run(t, s.server, s.namespace, clitest.Call{Command: request.NewSuspend, Args: as("jo", "shop", "--reason", "audit")})
+	got := clitest.Run(t, s.server, s.namespace, clitest.Call{Command: request.NewSuspend, Args: as("jo", "shop", "-m", "audit")})
 	if got.Code != cli.ExitOK || got.Stdout != "installation shop is suspended; the run that has started finishes\n" {
 		t.Errorf("%+v", got)
 	}
@@ -113,7 +113,7 @@ func TestSuspendSaysWhatGoesOn(t *testing.T) {
 // The reason is somebody else's.
 func TestTheReasonOfASuspensionDoesNotSteerTheTerminal(t *testing.T) {
 	s := set(t)
-	call := clitest.Call{Command: request.NewSuspend, Args: as("jo", "shop", "--reason", "audit\x1b]0;title\x07\x1b[2J\u202e")}
+	call := clitest.Call{Command: request.NewSuspend, Args: as("jo", "shop", "-m", "audit\x1b]0;title\x07\x1b[2J\u202e")}
 	if got := clitest.Run(t, s.server, s.namespace, call); got.Code != cli.ExitOK {
 		t.Fatalf("%+v", got)
 	}
