@@ -36,13 +36,13 @@ func (a *Access) ReadForest(ctx context.Context, names []string) (*objecttree.Fo
 	return objects.Forest(), namespace, nil
 }
 
-// Trees reads installations with everything below them, and returns those that are asked for: see Select.
+// Trees reads installations with everything below them, and returns those that are asked for: see Choose.
 func (a *Access) Trees(ctx context.Context, names []string) ([]*objecttree.Node, error) {
 	forest, namespace, err := a.ReadForest(ctx, names)
 	if err != nil {
 		return nil, err
 	}
-	return a.Select(forest, namespace, names)
+	return a.Choose(forest, namespace, names)
 }
 
 // Select returns the installations that arguments name, or all tops of the forest if there are none.

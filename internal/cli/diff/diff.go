@@ -48,7 +48,7 @@ type options struct {
 func New(env cli.Environment) *cobra.Command {
 	opts := &options{env: env}
 	cmd := &cobra.Command{
-		Use:   "diff (NAME | -f FILE...)",
+		Use:   "diff (NAME | -l SELECTOR | -f FILE...)",
 		Short: "Show what a job would change in the target clusters",
 		Long: `Show what the next job of an installation would change in the target clusters: one
 unified diff for each object that the job would create, change or delete, in the whole
@@ -83,6 +83,7 @@ error: something could not be compared, or a target rejects an object (5 not fou
 allowed; 130 interrupted with Ctrl-C). They are those of kubectl diff, and not those of the
 other commands.`,
 		Example: `  espalier diff shop
+  espalier diff -l team=shop
   espalier diff -f installation.yaml
   espalier diff -f installation.yaml -f secret.yaml
   espalier diff -f installation.yaml && echo nothing to do
@@ -92,8 +93,8 @@ other commands.`,
 			if len(args) == 1 {
 				opts.name = args[0]
 			}
-			if (opts.name == "") == (len(opts.files) == 0) {
-				return trouble(cli.Misused(cmd, errors.New("name one installation, or files with -f")))
+			if err := opts.check(cmd); err != nil {
+				return trouble(err)
 			}
 			return trouble(run(cmd.Context(), opts))
 		},
@@ -107,6 +108,7 @@ other commands.`,
 		"repository for components for which neither the installation nor its Context names one, as the flag of the controllers (default: none)")
 	opts.registry = registry.AddFlags(env, flags)
 	opts.access = connect.AddFlags(cmd, env)
+	opts.access.AddSelector(connect.AllInstallations)
 	complete := opts.access.CompleteInstallations(connect.AllInstallations)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -115,6 +117,23 @@ other commands.`,
 		return complete(cmd, args, toComplete)
 	}
 	return cmd
+}
+
+// check reports whether the user says in one way what to compare.
+func (o *options) check(cmd *cobra.Command) error {
+	selector, err := o.access.Selector()
+	if err != nil {
+		return err
+	}
+	switch named, files := o.name != "", len(o.files) > 0; {
+	case named && selector != nil:
+		return connect.ErrNamesAndSelector
+	case files && selector != nil:
+		return errors.New("--filename and --selector do not go together: leave out one of them")
+	case selector == nil && named == files:
+		return cli.Misused(cmd, errors.New("name one installation, or files with -f, or choose installations by their labels with --selector"))
+	}
+	return nil
 }
 
 // trouble gives errors a code that does not say that something differs.
@@ -169,6 +188,9 @@ func (o *options) manifests(ctx context.Context, connection connect.Connection) 
 	if len(o.files) > 0 {
 		return manifests, manifests.ReadPaths(o.files, o.env.In)
 	}
+	if o.name == "" {
+		return manifests, o.choose(ctx, manifests)
+	}
 	names, err := objecttree.InstallationNames([]string{o.name})
 	if err != nil {
 		return nil, err
@@ -187,4 +209,24 @@ func (o *options) manifests(ctx context.Context, connection connect.Connection) 
 	}
 	manifests.Installations = append(manifests.Installations, inst)
 	return manifests, nil
+}
+
+// choose adds the installations that the selector matches. Those that are being deleted get no job, and are named in a note.
+func (o *options) choose(ctx context.Context, manifests *offline.Manifests) error {
+	nodes, err := o.access.Trees(ctx, nil)
+	if err != nil {
+		return err
+	}
+	for _, node := range nodes {
+		inst, _ := node.Installation()
+		if inst.DeletionTimestamp != nil {
+			manifests.Warnings = append(manifests.Warnings, "installation "+inst.Name+" is being deleted, and is left out")
+			continue
+		}
+		manifests.Installations = append(manifests.Installations, inst)
+	}
+	if len(manifests.Installations) == 0 {
+		return errors.New("every installation that --selector matches is being deleted, so there is nothing to compare")
+	}
+	return nil
 }

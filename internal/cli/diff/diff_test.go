@@ -425,6 +425,27 @@ func TestOneOfSeveralThatCannotBeCompared(t *testing.T) {
 	}
 }
 
+// A selector chooses installations of the cluster. One of them that cannot be compared does not stop the others.
+func TestTheInstallationsOfASelector(t *testing.T) {
+	w := newWorld(t)
+	broken, other := w.installation("one"), w.installation("one")
+	broken.Name, broken.Spec.Imports.Data, broken.Labels = "broken", broken.Spec.Imports.Data[:1], map[string]string{"team": "one"}
+	leaving := testkit.Installation(w.Namespace, "leaving").Finalizer("example.org/stays").Label("team", "one").Build()
+	other.Name = "other"
+	w.Create(broken, other, leaving)
+	w.Patch(w.installation("one"), `{"metadata":{"labels":{"team":"one"}}}`)
+	if err := w.Client().Delete(t.Context(), leaving.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	got := w.diff("", "-l", "team=one")
+	if got.Code != diff.ExitFailed || strings.Count(got.Stderr, "error: ") != 1 || !strings.Contains(got.Stderr, "error: installation broken: ") ||
+		!strings.Contains(got.Stderr, "installation leaving is being deleted, and is left out") || strings.Contains(got.Stdout, "deploy item other/") ||
+		!strings.Contains(got.Stdout, "diff ConfigMap <namespace>/by-update (created, Target prod, deploy item shop/update)") {
+		t.Errorf("exit code %d:\n%s%s", got.Code, got.Stderr, got.Stdout)
+	}
+	w.Patch(leaving, `{"metadata":{"finalizers":null}}`)
+}
+
 // Ctrl-C ends the program that shows the differences, and leaves no files.
 func TestAnInterruptEndsTheOtherProgram(t *testing.T) {
 	w := newWorld(t)

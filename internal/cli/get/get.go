@@ -20,12 +20,11 @@ import (
 )
 
 type options struct {
-	env      cli.Environment
-	access   *connect.Access
-	format   *display.FormatFlag
-	selector string
-	nested   bool
-	names    []string
+	env    cli.Environment
+	access *connect.Access
+	format *display.FormatFlag
+	nested bool
+	names  []string
 }
 
 // New returns the command.
@@ -67,7 +66,6 @@ match the source, and what is wrong.
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&opts.selector, "selector", "l", "", "only installations with these labels, such as team=shop")
 	flags.BoolVar(&opts.nested, "nested", false, "include nested installations")
 	opts.format = display.AddFormatFlag(
 		cmd,
@@ -80,6 +78,7 @@ match the source, and what is wrong.
 	)
 	opts.access = connect.AddFlags(cmd, env)
 	opts.access.AddAllNamespaces()
+	opts.access.AddSelector(connect.AllInstallations)
 	cmd.ValidArgsFunction = opts.access.CompleteInstallations(connect.AllInstallations)
 	return cmd
 }
@@ -106,9 +105,9 @@ func run(ctx context.Context, opts options) error {
 	if err != nil {
 		return err
 	}
-	selector, err := labels.Parse(opts.selector)
+	selector, err := opts.selector()
 	if err != nil {
-		return fmt.Errorf("--selector: %w", err)
+		return err
 	}
 	forest, namespace, err := opts.access.ReadForest(ctx, opts.names)
 	if err != nil {
@@ -119,6 +118,20 @@ func run(ctx context.Context, opts options) error {
 		return err
 	}
 	return opts.print(matching(nodes, selector, opts.nested && len(opts.names) == 0), namespace, format)
+}
+
+// selector is what -l demands of labels; without the flag, nothing.
+func (o options) selector() (labels.Selector, error) {
+	selector, err := o.access.Selector()
+	switch {
+	case err != nil:
+		return nil, err
+	case selector == nil:
+		return labels.Everything(), nil
+	case len(o.names) > 0:
+		return nil, connect.ErrNamesAndSelector
+	}
+	return selector, nil
 }
 
 // matching returns the installations with the wanted labels, with those nested in them if that is wanted.

@@ -28,9 +28,9 @@ func targetSyncs(ctx context.Context, opts options) error {
 	if format == display.FormatTree || opts.nested {
 		return errors.New("TargetSyncs are in no tree: leave out --nested and -o tree")
 	}
-	selector, err := labels.Parse(opts.selector)
+	selector, err := opts.selector()
 	if err != nil {
-		return fmt.Errorf("--selector: %w", err)
+		return err
 	}
 	all, namespace, err := opts.access.ReadTargetSyncs(ctx, opts.names)
 	if err != nil {

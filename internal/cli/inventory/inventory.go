@@ -31,7 +31,7 @@ type options struct {
 func New(env cli.Environment) *cobra.Command {
 	opts := options{env: env}
 	cmd := &cobra.Command{
-		Use:   "inventory [NAME...]",
+		Use:   "inventory [NAME... | -l SELECTOR]",
 		Short: "List the objects that installations manage in target clusters",
 		Long: `List every object that installations and those nested in them manage in target
 clusters: the Target, the kind, namespace and name, the installation and the deploy item
@@ -55,6 +55,7 @@ No format prints the content of an object.
   espalier inventory shop -o wide
   espalier inventory shop --live
   espalier inventory shop -o tree
+  espalier inventory -l team=shop
   espalier inventory -A -o json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.names = args
@@ -68,6 +69,8 @@ No format prints the content of an object.
 	opts.format = display.AddFormatFlag(cmd, append(formats, display.GraphFormats...)...)
 	opts.access = connect.AddFlags(cmd, env)
 	opts.access.AddAllNamespaces()
+	opts.access.AddSelector(connect.AllInstallations)
+	cmd.Args = opts.access.NamesOrSelector(0)
 	cmd.ValidArgsFunction = opts.access.CompleteInstallations(connect.AllInstallations)
 	return cmd
 }
@@ -81,7 +84,7 @@ func run(ctx context.Context, opts options) error {
 	if err != nil {
 		return err
 	}
-	tops, err := opts.access.Select(forest, namespace, opts.names)
+	tops, err := opts.access.Choose(forest, namespace, opts.names)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ type deleteOptions struct {
 func NewDelete(env cli.Environment) *cobra.Command {
 	opts := deleteOptions{env: env}
 	cmd := &cobra.Command{
-		Use:   "delete NAME...",
+		Use:   "delete (NAME... | -l SELECTOR)",
 		Short: "Delete installations and everything they deployed",
 		Long: `Delete root installations with everything below them, and uninstall what they
 deployed. A job that only waits ends; one that has started to install finishes first:
@@ -43,8 +43,11 @@ With --force, the deletion waits for nothing but the controllers: everything tha
 deployed stays in place, as with --without-uninstall, and installations that import from
 this one are ignored. The command lists the objects that stay, asks for confirmation, and
 waits until nothing of the tree is left. If the controllers do not answer, it prints the
-commands that remove the finalizers; it removes none itself.`,
+commands that remove the finalizers; it removes none itself.
+
+With --selector, the command first lists what it deletes.`,
 		Example: `  espalier delete shop --wait
+  espalier delete -l team=shop --wait
   espalier delete shop --without-uninstall
   espalier delete shop --force
   espalier delete shop --force --yes --timeout 1m`,

@@ -26,14 +26,14 @@ func (o *deleteOptions) check() error {
 	return nil
 }
 
-// forewarn says what a forced deletion leaves behind, and asks for confirmation.
+// forewarn lists what a selector has chosen. It says what a forced deletion leaves behind, and asks for confirmation.
 func (o *deleteOptions) forewarn(ctx context.Context, requester *Requester, roots []*lsv1alpha1.Installation) error {
-	if !o.force {
-		return nil
-	}
 	var names []string
 	for _, root := range roots {
 		names = append(names, root.Name)
+	}
+	if !o.force {
+		return requester.listChosen(names)
 	}
 	fmt.Fprintf(o.env.ErrOut, "This deletes %s and everything below, and uninstalls nothing.\n", installations(names))
 	trees, err := inventory.PrintLeft(ctx, o.env, requester.Access, names)
@@ -53,6 +53,16 @@ func (o *deleteOptions) forewarn(ctx context.Context, requester *Requester, root
 		Code: cli.ExitError, What: "not confirmed, so nothing was deleted", Where: requester.Access.Where(requester.Namespace),
 		Next: []string{"answer yes, or run the command with --yes"},
 	}
+}
+
+// listChosen names the installations that a selector has chosen for deletion.
+func (r *Requester) listChosen(names []string) error {
+	selector, err := r.Access.Selector()
+	if err != nil || selector == nil {
+		return err
+	}
+	r.Access.Tell("Deleting %s, with everything below.", installations(names))
+	return nil
 }
 
 // installations names one or several installations.

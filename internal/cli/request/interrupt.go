@@ -26,7 +26,7 @@ func Interrupt() Command {
 // NewInterrupt returns the command "espalier interrupt".
 func NewInterrupt(env cli.Environment) *cobra.Command {
 	return Interrupt().Complete(env, &cobra.Command{
-		Use:   "interrupt NAME...",
+		Use:   "interrupt (NAME... | -l SELECTOR)",
 		Short: "End running jobs as failed",
 		Long: `End the running job of installations: unfinished deploy items fail, and the tree ends
 as Failed. Deployed objects stay as they are; a new job brings them up to date. In the

@@ -28,7 +28,7 @@ func Reconcile() Command {
 // NewReconcile returns the command "espalier reconcile".
 func NewReconcile(env cli.Environment) *cobra.Command {
 	return Reconcile().Complete(env, &cobra.Command{
-		Use:   "reconcile NAME...",
+		Use:   "reconcile (NAME... | -l SELECTOR)",
 		Short: "Request a job of installations",
 		Long: `Request a job: one walk through the whole tree of a root installation that brings
 everything up to date. A running job is not disturbed; the new one starts when it has
@@ -42,6 +42,7 @@ In the continuous flow, which has no jobs, the request checks everything again a
 retries what failed. --wait then waits until the installation is at rest.`,
 		Example: `  espalier reconcile shop
   espalier reconcile shop blog --wait --timeout 20m
+  espalier reconcile -l team=shop --wait
   espalier reconcile shop --wait -o json`,
 	})
 }

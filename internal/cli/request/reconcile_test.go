@@ -247,7 +247,7 @@ func TestRefusedReconciliations(t *testing.T) {
 		"absent":       {[]string{"nope"}, cli.ExitNotFound, []string{"cannot read installation nope: it does not exist"}},
 		"forbidden":    {[]string{"shop", "--as=nobody"}, cli.ExitNotFound, []string{"forbidden"}},
 		"deleted":      {[]string{"deleted"}, cli.ExitError, []string{"is being deleted", "espalier wait deleted --for=deleted"}},
-		"no name":      {nil, cli.ExitError, []string{"requires at least 1 arg"}},
+		"no name":      {nil, cli.ExitError, []string{"name installations, or choose them by their labels with --selector"}},
 		"bad timeout":  {[]string{"shop", "--timeout=-1s"}, cli.ExitError, []string{"--timeout is negative"}},
 		"bad format":   {[]string{"shop", "-o", "table"}, cli.ExitError, []string{"--output takes text, name, json, yaml"}},
 		"no timeout":   {[]string{"shop", "--timeout=soon"}, cli.ExitError, []string{"invalid argument"}},

@@ -32,9 +32,16 @@ func NewRequester(access *connect.Access) (*Requester, error) {
 	return &Requester{Connection: connection}, err
 }
 
-// Roots reads the root installations that arguments name. A name that belongs to none is an error that says what to do
-// instead with the verb, which is the command's name, and its flags.
+// Roots reads the root installations that arguments name, or that the selector of the command matches. A name that belongs to none is an
+// error that says what to do instead with the verb, which is the command's name, and its flags.
 func (r *Requester) Roots(ctx context.Context, arguments []string, verb ...string) ([]*lsv1alpha1.Installation, error) {
+	selector, err := r.Access.Selector()
+	if err != nil {
+		return nil, err
+	}
+	if selector != nil && len(arguments) == 0 {
+		return r.ChooseRoots(ctx, selector)
+	}
 	names, err := objecttree.InstallationNames(arguments)
 	if err != nil {
 		return nil, err

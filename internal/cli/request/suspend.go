@@ -31,10 +31,11 @@ type suspendOptions struct {
 func NewSuspend(env cli.Environment) *cobra.Command {
 	opts := &suspendOptions{env: env}
 	cmd := &cobra.Command{
-		Use:   "suspend KIND/NAME...",
+		Use:   "suspend (KIND/NAME... | -l SELECTOR)",
 		Short: "Keep new runs of installations and pipelines from starting",
 		Long: `Suspend root installations and pipelines until they are resumed. NAME or
-installation/NAME is an installation, pipeline/NAME a pipeline.
+installation/NAME is an installation, pipeline/NAME a pipeline. --selector chooses
+installations, and no pipelines.
 
 While an installation is suspended, no new run starts in its tree. A requested, scheduled
 or automatic job stays requested. In the continuous flow, a new spec or a changed import
@@ -45,7 +46,8 @@ A suspended pipeline starts no promotions; open pull requests stay open.
 
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier suspend shop -m "audit until Friday"
-  espalier suspend installation/shop pipeline/shop`,
+  espalier suspend installation/shop pipeline/shop
+  espalier suspend -l team=shop`,
 	}
 	cli.AddMessage(cmd, &opts.change.Reason, "reason, shown to others with your user name")
 	return opts.complete(cmd)
@@ -55,7 +57,7 @@ A suspended pipeline starts no promotions; open pull requests stay open.
 func NewResume(env cli.Environment) *cobra.Command {
 	opts := &suspendOptions{env: env, change: steer.SuspendChange{Resume: true}}
 	return opts.complete(&cobra.Command{
-		Use:   "resume KIND/NAME...",
+		Use:   "resume (KIND/NAME... | -l SELECTOR)",
 		Short: "Let suspended installations and pipelines continue",
 		Long: `Resume suspended root installations and pipelines. NAME or installation/NAME is an
 installation, pipeline/NAME a pipeline. What was requested meanwhile starts at once; in
@@ -69,9 +71,10 @@ the continuous flow, so does what has changed.
 }
 
 func (o *suspendOptions) complete(cmd *cobra.Command) *cobra.Command {
-	cmd.Args = cobra.MinimumNArgs(1)
 	o.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatName, display.FormatJSON, display.FormatYAML)
 	o.access = connect.AddFlags(cmd, o.env)
+	o.access.AddSelector(connect.RootInstallations)
+	cmd.Args = o.access.NamesOrSelector(1)
 	cmd.ValidArgsFunction = o.completeNames
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) }
 	return cmd
@@ -155,6 +158,13 @@ func (o *suspendOptions) read(ctx context.Context, requester *Requester, args []
 		verb = "resume"
 	}
 	var objects []client.Object
+	if len(args) == 0 {
+		roots, err := requester.Roots(ctx, nil, verb)
+		for _, root := range roots {
+			objects = append(objects, root)
+		}
+		return objects, err
+	}
 	seen := map[suspendable]bool{}
 	for _, argument := range args {
 		named, err := parseSuspendable(argument)

@@ -141,7 +141,7 @@ func TestRefusedSuspensions(t *testing.T) {
 		"absent pipeline":    {[]string{"shop", "pipeline/nope"}, cli.ExitNotFound, "pipeline nope does not exist"},
 		"another kind":       {[]string{"shop", "execution/shop"}, cli.ExitError, "pipeline/NAME"},
 		"no name":            {[]string{"shop", "pipeline/"}, cli.ExitError, "pipeline/NAME"},
-		"nothing":            {nil, cli.ExitError, "requires at least 1 arg(s)"},
+		"nothing":            {nil, cli.ExitError, "name installations, or choose them by their labels with --selector"},
 		"forbidden":          {[]string{"shop", "--as=nobody"}, cli.ExitNotFound, "forbidden"},
 		"forbidden pipeline": {[]string{"pipeline/shop", "--as=nobody"}, cli.ExitNotFound, "forbidden"},
 	} {

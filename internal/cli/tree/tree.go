@@ -30,7 +30,7 @@ type options struct {
 func New(env cli.Environment) *cobra.Command {
 	opts := options{env: env}
 	cmd := &cobra.Command{
-		Use:   "tree [NAME...]",
+		Use:   "tree [NAME... | -l SELECTOR]",
 		Short: "Show installations with everything below them",
 		Long: `Show installations with the installations nested in them, their executions and their
 deploy items: the phase of each, since when, and what is wrong or what it waits for.
@@ -55,6 +55,7 @@ first to those that wait for them. It omits executions unless they are empty.
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier tree
   espalier tree shop --failed
+  espalier tree -A -l team=shop
   espalier tree shop --objects
   espalier tree shop --live
   espalier tree shop -o json
@@ -71,6 +72,8 @@ first to those that wait for them. It omits executions unless they are empty.
 	opts.format = display.AddFormatFlag(cmd, append(formats, display.GraphFormats...)...)
 	opts.access = connect.AddFlags(cmd, env)
 	opts.access.AddAllNamespaces()
+	opts.access.AddSelector(connect.AllInstallations)
+	cmd.Args = opts.access.NamesOrSelector(0)
 	cmd.ValidArgsFunction = opts.access.CompleteInstallations(connect.AllInstallations)
 	return cmd
 }

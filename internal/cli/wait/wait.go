@@ -45,7 +45,7 @@ type options struct {
 func New(env cli.Environment) *cobra.Command {
 	var opts options
 	cmd := &cobra.Command{
-		Use:   "wait NAME...",
+		Use:   "wait (NAME... | -l SELECTOR)",
 		Short: "Wait until installations have finished their jobs, or are gone",
 		Long: `Wait for root installations:
 
@@ -64,8 +64,8 @@ for each change, both on standard error. Ctrl-C ends the wait and nothing else.
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier wait shop
   espalier wait shop blog --for=finished --timeout 1h
+  espalier wait -l team=shop
   espalier wait shop --for=deleted`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.names = args
 			return run(cmd.Context(), opts)
@@ -76,6 +76,8 @@ for each change, both on standard error. Ctrl-C ends the wait and nothing else.
 		panic(err) // The flag is defined above.
 	}
 	opts.access = connect.AddFlags(cmd, env)
+	opts.access.AddSelector(connect.RootInstallations)
+	cmd.Args = opts.access.NamesOrSelector(1)
 	opts.flags = follow.AddWaitFlags(cmd, env, opts.access)
 	cmd.ValidArgsFunction = opts.access.CompleteInstallations(connect.RootInstallations)
 	return cmd
@@ -93,19 +95,38 @@ func run(ctx context.Context, opts options) error {
 	if err != nil {
 		return err
 	}
-	names, err := objecttree.InstallationNames(opts.names)
+	names, err := opts.choose(ctx, requester)
 	if err != nil {
 		return err
 	}
 	var started []follow.Started
 	for _, name := range names {
-		_, err := requester.Roots(ctx, []string{name}, "wait", "--for="+opts.goal)
-		if err != nil && !(opts.goal == forDeleted && isAbsent(err)) {
-			return err
-		}
 		started = append(started, follow.Started{Awaited: follow.Awaited{Name: name, Goal: newGoal()}})
 	}
 	return opts.flags.Done(ctx, requester.Namespace, started)
+}
+
+// choose returns the names of the root installations to wait for. One that is named may be gone already if its deletion is awaited.
+func (o options) choose(ctx context.Context, requester *request.Requester) ([]string, error) {
+	if len(o.names) == 0 {
+		roots, err := requester.Roots(ctx, nil, "wait")
+		var chosen []string
+		for _, root := range roots {
+			chosen = append(chosen, root.Name)
+		}
+		return chosen, err
+	}
+	names, err := objecttree.InstallationNames(o.names)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		_, err := requester.Roots(ctx, []string{name}, "wait", "--for="+o.goal)
+		if err != nil && !(o.goal == forDeleted && isAbsent(err)) {
+			return nil, err
+		}
+	}
+	return names, nil
 }
 
 // isAbsent tells an installation that does not exist from one that may not be seen.

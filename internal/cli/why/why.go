@@ -30,7 +30,7 @@ type options struct {
 func New(env cli.Environment) *cobra.Command {
 	opts := options{env: env}
 	cmd := &cobra.Command{
-		Use:   "why NAME",
+		Use:   "why (NAME | -l SELECTOR)",
 		Short: "Explain why an installation is not done",
 		Long: `Explain why an installation waits or has failed. The command follows the chain of waits
 to the object that blocks all others: from an installation to its predecessor, to its
@@ -44,15 +44,21 @@ its exit code is 0 whatever the answer is.
 Instead of the name of an installation, you can pass execution/NAME, deployitem/NAME or
 targetsync/NAME.
 
+With --selector, the command explains each installation that matches; -o json and -o yaml
+then print the list "answers". A nested installation is left out if one above it matches.
+
 -o name prints the names of the objects that block the others, as kubectl takes them.
 
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier why shop
   espalier why deployitem/shop-web-nginx
   espalier why targetsync/clusters
+  espalier why -l team=shop
   espalier why shop -o json`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return explainChosen(cmd.Context(), opts)
+			}
 			opts.name = args[0]
 			if name, is := targetSyncNamed(opts.name); is {
 				return explainTargetSync(cmd.Context(), opts, name)
@@ -62,6 +68,8 @@ targetsync/NAME.
 	}
 	opts.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatJSON, display.FormatYAML, display.FormatName)
 	opts.access = connect.AddFlags(cmd, env)
+	opts.access.AddSelector(connect.AllInstallations)
+	cmd.Args = cobra.MatchAll(cobra.MaximumNArgs(1), opts.access.NamesOrSelector(1))
 	complete := opts.access.CompleteInstallations(connect.AllInstallations)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {

@@ -361,7 +361,7 @@ func TestRefusals(t *testing.T) {
 		"absent":        {[]string{"nope"}, cli.ExitNotFound, "installation nope does not exist"},
 		"an absent one": {[]string{"deployitem/nope"}, cli.ExitNotFound, "deployitem nope does not exist"},
 		"another kind":  {[]string{"pod/nope"}, cli.ExitError, `"pod/nope" is not valid`},
-		"no name":       {nil, cli.ExitError, "accepts 1 arg(s)"},
+		"no name":       {nil, cli.ExitError, "name installations, or choose them by their labels with --selector"},
 		"forbidden":     {[]string{"nope", "--as=nobody"}, cli.ExitNotFound, "forbidden"},
 	} {
 		t.Run(name, func(t *testing.T) {
