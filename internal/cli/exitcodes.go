@@ -28,7 +28,7 @@ func AllExitCodes() []ExitCodes {
 func followed() []ExitCodes {
 	return []ExitCodes{
 		{
-			Commands: []string{"reconcile", "wait", "interrupt", "delete", "rollback"},
+			Commands: []string{"reconcile", "wait", "interrupt", "delete", "rollback", "resume --wait"},
 			Meanings: map[int]string{
 				ExitOK: "requested; with `--wait` and for `wait`: reached", ExitError: misused, ExitFailed: "the job or the deletion failed",
 				ExitTimeout: "timed out before it finished", ExitNeedsSomebody: "needs action by a user", ExitNotFound: notFound,

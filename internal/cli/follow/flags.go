@@ -50,6 +50,9 @@ func AddStartFlags(cmd *cobra.Command, env cli.Environment, access *connect.Acce
 // Waits reports whether the user wants to wait.
 func (f *Flags) Waits() bool { return f.wait }
 
+// Format is the flag --output, for what else a command prints.
+func (f *Flags) Format() *display.FormatFlag { return f.format }
+
 // Check finds mistakes before anything is started.
 func (f *Flags) Check() error {
 	if f.timeout < 0 {

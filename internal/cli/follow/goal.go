@@ -70,6 +70,8 @@ type JobOfRequest struct {
 	asked *lsv1alpha1.Installation
 	job   string
 	begun bool
+	// byItself is set if the job starts without a request, and so without a grant.
+	byItself bool
 }
 
 // NewJobOfRequest begins with the revision that carries the request: the answer of the API server to the write that
@@ -120,8 +122,8 @@ func (g *JobOfRequest) granted(revision *lsv1alpha1.Installation) string {
 		return now.GrantedID
 	case !earlier(revision.Status.JobIDRequested):
 		return revision.Status.JobIDRequested
-	case !now.Asked && revision.Annotations[run.GrantAnnotation] == "" && !earlier(revision.Status.JobID):
-		return revision.Status.JobID // by a controller that answers requests without a grant
+	case (g.byItself || !now.Asked && revision.Annotations[run.GrantAnnotation] == "") && !earlier(revision.Status.JobID):
+		return revision.Status.JobID // without a grant, which some controllers do not give either
 	}
 	return ""
 }

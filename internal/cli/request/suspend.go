@@ -16,6 +16,7 @@ import (
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/display"
+	"espalier.dev/internal/cli/follow"
 	"espalier.dev/internal/objecttree"
 	"espalier.dev/internal/steer"
 )
@@ -24,6 +25,8 @@ type suspendOptions struct {
 	env    cli.Environment
 	access *connect.Access
 	format *display.FormatFlag
+	// flags are those for waiting, which only resume has.
+	flags  *follow.Flags
 	change steer.SuspendChange
 }
 
@@ -63,16 +66,25 @@ func NewResume(env cli.Environment) *cobra.Command {
 installation, pipeline/NAME a pipeline. What was requested meanwhile starts at once; in
 the continuous flow, so does what has changed.
 
+With --wait, the command waits for the runs of installations that were held back: those
+that were requested, scheduled or due to a changed spec. If there is none, it says so, and
+the exit code is 0. Pipelines cannot be waited for.
+
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier resume shop
   espalier resume shop pipeline/shop
-  espalier resume shop && espalier wait shop`,
+  espalier resume shop --wait --timeout 20m`,
 	})
 }
 
 func (o *suspendOptions) complete(cmd *cobra.Command) *cobra.Command {
-	o.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatName, display.FormatJSON, display.FormatYAML)
 	o.access = connect.AddFlags(cmd, o.env)
+	if o.change.Resume {
+		o.flags = follow.AddStartFlags(cmd, o.env, o.access, "the runs that were held back have finished")
+		o.format = o.flags.Format()
+	} else {
+		o.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatName, display.FormatJSON, display.FormatYAML)
+	}
 	o.access.AddSelector(connect.RootInstallations)
 	cmd.Args = o.access.NamesOrSelector(1)
 	cmd.ValidArgsFunction = o.completeNames
@@ -119,6 +131,11 @@ func (o *suspendOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if o.flags != nil {
+		if err := o.flags.Check(); err != nil {
+			return err
+		}
+	}
 	requester, err := NewRequester(o.access)
 	if err != nil {
 		return err
@@ -126,6 +143,9 @@ func (o *suspendOptions) run(ctx context.Context, args []string) error {
 	objects, err := o.read(ctx, requester, args)
 	if err != nil {
 		return err
+	}
+	if o.flags != nil && o.flags.Waits() {
+		return o.resumeAndWait(ctx, requester, objects)
 	}
 	all, failed := o.changeAll(ctx, requester, objects)
 	if len(all.Results) > 0 {
@@ -234,17 +254,21 @@ func (o *suspendOptions) said(object client.Object, changed bool) string {
 	case !isInstallation:
 		return "is suspended"
 	case o.change.Resume:
-		return saidOfResumed(root)
+		return o.saidOfResumed(root)
 	default:
 		return saidOfSuspended(root)
 	}
 }
 
-func saidOfResumed(root *lsv1alpha1.Installation) string {
-	if nodeOf(root).AwaitsResumption() {
+func (o *suspendOptions) saidOfResumed(root *lsv1alpha1.Installation) string {
+	switch {
+	case follow.AfterResume(root, o.env.Now()) == nil:
+		return "is resumed"
+	case !nodeOf(root).HeldBack():
+		return "is resumed; what was requested starts when the current run has finished"
+	default:
 		return "is resumed; what was requested starts now"
 	}
-	return "is resumed"
 }
 
 func saidOfSuspended(root *lsv1alpha1.Installation) string {
