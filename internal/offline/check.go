@@ -22,7 +22,7 @@ type CheckedBlueprint struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// CheckBlueprints checks the blueprints in directories, in files blueprint.yaml, and in the Installations of files.
+// CheckBlueprints checks the blueprints in directories, in files blueprint.yaml, and in the Installations of other files and directories.
 func CheckBlueprints(paths []string, stdin io.Reader) ([]CheckedBlueprint, error) {
 	var checked []CheckedBlueprint
 	for _, path := range paths {
@@ -35,13 +35,36 @@ func CheckBlueprints(paths []string, stdin io.Reader) ([]CheckedBlueprint, error
 			checked = append(checked, check(path, files))
 			continue
 		}
+		if missing := neither(path); missing != "" {
+			checked = append(checked, CheckedBlueprint{Source: path, Errors: []string{missing}})
+			continue
+		}
 		inline, err := checkInstallations(path, stdin)
+		if err != nil && isDirectory(path) {
+			return nil, fmt.Errorf("%s has no %s, so its files are read as manifests: %w", path, lsv1alpha1.BlueprintFileName, err)
+		}
 		if err != nil {
 			return nil, err
 		}
 		checked = append(checked, inline...)
 	}
 	return checked, nil
+}
+
+// neither says that a directory is no blueprint and has no manifests; otherwise it is empty.
+func neither(path string) string {
+	if !isDirectory(path) {
+		return ""
+	}
+	if _, err := filesOf(path); err == nil {
+		return ""
+	}
+	return fmt.Sprintf("the directory has neither a %s nor manifests, which are files that end with .yaml, .yml or .json", lsv1alpha1.BlueprintFileName)
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return path != StdinPath && err == nil && info.IsDir()
 }
 
 // ReadBlueprint reads the directory of a blueprint, and checks it.
@@ -58,8 +81,8 @@ func blueprintDirectory(path string) (string, bool) {
 	if filepath.Base(path) == lsv1alpha1.BlueprintFileName {
 		return filepath.Dir(path), true
 	}
-	info, err := os.Stat(path)
-	return path, path != StdinPath && err == nil && info.IsDir()
+	info, err := os.Stat(filepath.Join(path, lsv1alpha1.BlueprintFileName))
+	return path, path != StdinPath && err == nil && !info.IsDir()
 }
 
 func check(source string, files blueprint.Files) CheckedBlueprint {
@@ -69,7 +92,7 @@ func check(source string, files blueprint.Files) CheckedBlueprint {
 
 func checkInstallations(path string, stdin io.Reader) ([]CheckedBlueprint, error) {
 	m := NewManifests(lsv1alpha1.DefaultContextName)
-	if err := m.readFile(path, stdin); err != nil {
+	if err := m.ReadPaths([]string{path}, stdin); err != nil {
 		return nil, err
 	}
 	var checked []CheckedBlueprint

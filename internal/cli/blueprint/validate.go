@@ -31,14 +31,16 @@ func newValidate(env cli.Environment) *cobra.Command {
 		Long: `Find mistakes in blueprints: wrong or unknown fields, templates that do not compile,
 invalid schemas, missing files. Each finding names the field.
 
-DIR is the directory of a blueprint, which contains blueprint.yaml. FILE contains
-Installations with inline blueprints, or is blueprint.yaml itself; - is standard
-input. Blueprints that a blueprint contains for its nested installations are
-checked, too. Directories and files can be given as arguments or with -f.
+A directory that contains blueprint.yaml is a blueprint. FILE contains Installations with
+inline blueprints, or is blueprint.yaml itself; - is standard input. Of any other
+directory, the .yaml, .yml and .json files are read as manifests, as by render.
+Blueprints that a blueprint contains for its nested installations are checked, too.
+Directories and files can be given as arguments or with -f.
 
 Exit codes: 0 without errors, 1 with some. With --strict, warnings count as errors.`,
 		Example: `  espalier blueprint validate ./blueprint
   espalier blueprint validate -f installation.yaml --strict
+  espalier blueprint validate -f manifests/
   espalier blueprint validate ./blueprint -o json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.paths = append(opts.files, args...)
@@ -48,7 +50,7 @@ Exit codes: 0 without errors, 1 with some. With --strict, warnings count as erro
 			return validate(opts)
 		},
 	}
-	cli.AddFilenames(cmd, &opts.files, "directory of a blueprint, or file with Installations")
+	cli.AddFilenames(cmd, &opts.files, "directory of a blueprint, or file or directory with Installations")
 	opts.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatYAML, display.FormatJSON)
 	cmd.Flags().BoolVar(&opts.strict, "strict", false, "treat warnings as errors")
 	return cmd
@@ -87,7 +89,7 @@ func (o validateOptions) judge(checked []offline.CheckedBlueprint) error {
 	switch {
 	case len(checked) == 0:
 		return errors.New(
-			"there is no blueprint in what was given: name the directory of a blueprint, or a file with Installations whose blueprint is inline",
+			"there is no blueprint in what was given: name the directory of a blueprint, or a file or directory with Installations whose blueprint is inline",
 		)
 	case faulty > 0:
 		return fmt.Errorf("%d of %d blueprints cannot be accepted", faulty, len(checked))

@@ -43,6 +43,8 @@ func execute(t *testing.T, stdin string, args ...string) (code int, stdout, stde
 	t.Chdir(t.TempDir())
 	for name, content := range map[string]string{
 		"sound/blueprint.yaml": sound, "odd/blueprint.yaml": odd, "wrong/blueprint.yaml": wrong, "empty/README": "", "inst.yaml": installation,
+		"manifests/inst.yaml": installation, "manifests/README": "", "manifests/map.json": `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}`,
+		"nameless/deploy.yaml": "deployItems: []\n", "maps/map.json": `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}`,
 	} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
@@ -71,7 +73,7 @@ func TestValidate(t *testing.T) {
 		"the file":    {"", []string{"sound/blueprint.yaml"}, 0, []string{"sound/blueprint.yaml: ok\n"}, ""},
 		"odd":         {"", []string{"odd"}, 0, []string{`odd: warning: unknown field "title": it has no effect`}, ""},
 		"odd, strict": {"", []string{"odd", "--strict"}, 1, []string{"odd: warning"}, "1 of 1 blueprints cannot be accepted"},
-		"empty":       {"", []string{"empty"}, 1, []string{`empty: error: there is no file "blueprint.yaml"`}, "1 of 1"},
+		"empty":       {"", []string{"empty"}, 1, []string{"empty: error: the directory has neither a blueprint.yaml nor manifests"}, "1 of 1"},
 		"several":     {"", []string{"sound", "odd", "empty"}, 1, []string{"sound: ok", "odd: warning", "empty: error"}, "1 of 3"},
 		"installation": {
 			"",
@@ -80,6 +82,15 @@ func TestValidate(t *testing.T) {
 			[]string{"inst.yaml, document 1: Installation hello: error: imports[0].name: is required"},
 			"1 of 1",
 		},
+		"a folder of manifests": {
+			"",
+			[]string{"-f", "manifests", "sound"},
+			1,
+			[]string{"manifests/inst.yaml, document 1: Installation hello: error: imports[0].name: is required", "sound: ok"},
+			"1 of 2",
+		},
+		"only other manifests": {"", []string{"maps"}, 1, nil, "there is no blueprint in what was given"},
+		"no blueprint.yaml":    {"", []string{"nameless"}, 1, nil, "nameless has no blueprint.yaml, so its files are read as manifests: nameless/deploy.yaml"},
 		"stdin": {
 			installation,
 			[]string{"-"},
@@ -134,7 +145,7 @@ func TestFormats(t *testing.T) {
 		}
 		want := report{Blueprints: []offline.CheckedBlueprint{
 			{Source: "odd", Warnings: []string{`unknown field "title": it has no effect`}},
-			{Source: "empty", Errors: []string{`there is no file "blueprint.yaml" in the blueprint; it has README`}},
+			{Source: "empty", Errors: []string{"the directory has neither a blueprint.yaml nor manifests, which are files that end with .yaml, .yml or .json"}},
 		}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", format, diff)
