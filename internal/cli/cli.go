@@ -12,7 +12,7 @@
 //
 // Data goes to standard output, everything else to standard error. Exit codes: 0 when
 // all went well, 1 for wrong usage and any other error, and whatever a CodedError or a
-// Problem says.
+// Problem says. With -o json or yaml, the error is a document, too.
 package cli
 
 import (
@@ -48,8 +48,8 @@ func (e *CodedError) Error() string {
 
 func (e *CodedError) Unwrap() error { return e.Err }
 
-// dropLibraryFlags empties the flag set of the process, once: libraries add their own flags to it when they are initialized, and cobra would
-// offer them to users. Tests run several commands at a time.
+// dropLibraryFlags empties the flag set of the process, once: libraries add their own flags to it when they are initialized, and cobra
+// would offer them to users. Tests run several commands at a time.
 var dropLibraryFlags = sync.OnceFunc(func() { pflag.CommandLine = pflag.NewFlagSet("espalier", pflag.ContinueOnError) })
 
 // NewRoot returns the command espalier with the given commands below it.
@@ -77,8 +77,20 @@ To try it without a cluster:  espalier up`,
 
 // Misused adds to an error where the user finds out how to call the command.
 func Misused(cmd *cobra.Command, err error) error {
-	return fmt.Errorf("%w\nSee '%s --help'", err, cmd.CommandPath())
+	return &misuse{err: err, command: cmd.CommandPath()}
 }
+
+// misuse is an error in a call.
+type misuse struct {
+	err     error
+	command string
+}
+
+func (m *misuse) help() string { return m.command + " --help" }
+
+func (m *misuse) Error() string { return fmt.Sprintf("%v\nSee '%s'", m.err, m.help()) }
+
+func (m *misuse) Unwrap() error { return m.err }
 
 // NameAfter lets help texts call the command as the user did: kubectl runs the binary
 // kubectl-espalier for "kubectl espalier".
@@ -95,26 +107,36 @@ func IsPlugin(binary string) bool {
 
 // Run executes the root command and returns the exit code.
 func Run(ctx context.Context, root *cobra.Command) int {
-	err := root.ExecuteContext(ctx)
+	command, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return ExitOK
 	}
-	return report(root.ErrOrStderr(), err)
+	return report(root.ErrOrStderr(), err, writerFor(command))
 }
 
-// report prints an error, which may quote texts from a cluster.
-func report(w io.Writer, err error) int {
+// report prints an error, which may quote texts from a cluster, for people or as a document for programs.
+func report(w io.Writer, err error, write writer) int {
+	code := codeOf(err)
 	var coded *CodedError
 	if errors.As(err, &coded) && coded.Err == nil {
-		return coded.Code
+		return code
 	}
-	fmt.Fprintf(w, "error: %s\n", plain.Lines(err.Error()))
-	if coded != nil {
-		return coded.Code
+	if write == nil || write(w, failureOf(err, code)) != nil {
+		fmt.Fprintf(w, "error: %s\n", plain.Lines(err.Error()))
 	}
+	return code
+}
+
+// codeOf is the exit code for an error.
+func codeOf(err error) int {
+	var coded *CodedError
 	var problem *Problem
-	if errors.As(err, &problem) {
+	switch {
+	case errors.As(err, &coded):
+		return coded.Code
+	case errors.As(err, &problem):
 		return problem.Code
+	default:
+		return ExitError
 	}
-	return ExitError
 }

@@ -55,12 +55,37 @@ type Problem struct {
 	Where string
 	// Next are commands to run, or advice where no command helps.
 	Next []string
+	// Reason is a CamelCase word for programs; it may be empty.
+	Reason string
 	// Cause is what the API server or a library said; it is part of the chain of errors, and not printed again.
 	Cause error
+
+	several []*Problem
+}
+
+// Together makes one error of several problems; of none, it is the cause.
+func Together(problems []*Problem, cause error) error {
+	switch len(problems) {
+	case 0:
+		return cause
+	case 1:
+		return problems[0]
+	}
+	var codes []int
+	for _, problem := range problems {
+		codes = append(codes, problem.Code)
+	}
+	return &Problem{Code: Gravest(codes...), Cause: cause, several: problems}
 }
 
 func (p *Problem) Error() string {
 	var text strings.Builder
+	for i, one := range p.several {
+		if i > 0 {
+			text.WriteString("\nerror: ")
+		}
+		text.WriteString(one.Error())
+	}
 	text.WriteString(p.What)
 	if p.Where != "" {
 		text.WriteString("\n  where: " + p.Where)

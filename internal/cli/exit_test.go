@@ -49,7 +49,7 @@ func TestReport(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			if code := report(&out, test.err); code != test.code || out.String() != test.text {
+			if code := report(&out, test.err, nil); code != test.code || out.String() != test.text {
 				t.Errorf("code %d, %q", code, out.String())
 			}
 			if test.err.Error() == "" {

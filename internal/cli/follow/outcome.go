@@ -5,7 +5,6 @@ package follow
 
 import (
 	"fmt"
-	"strings"
 
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/display"
@@ -65,7 +64,7 @@ func (r *waiting) conclude() error {
 	if err := r.print(all); err != nil {
 		return err
 	}
-	return join(problems)
+	return cli.Together(problems, nil)
 }
 
 func (r *waiting) causes(node *objecttree.Node) []explain.Chain {
@@ -96,6 +95,7 @@ func (r *waiting) problem(a Awaited, end *End, chains []explain.Chain) *cli.Prob
 	problem := &cli.Problem{Code: end.Code, What: fmt.Sprintf("installation %s %s", a.Name, end.Verdict), Where: r.Access.Where(r.Namespace)}
 	if len(chains) > 0 {
 		problem.What += ": " + display.Clean(reason(chains[0]))
+		problem.Reason = chains[0].Cause().Reason
 	}
 	switch end.Code {
 	case cli.ExitNotFound:
@@ -146,21 +146,4 @@ func (r *waiting) print(all outcomes) error {
 		}
 	}
 	return nil
-}
-
-// join makes one error of the problems of several waits.
-func join(problems []*cli.Problem) error {
-	if len(problems) == 0 {
-		return nil
-	}
-	if len(problems) == 1 {
-		return problems[0]
-	}
-	var codes []int
-	var texts []string
-	for _, problem := range problems {
-		codes = append(codes, problem.Code)
-		texts = append(texts, problem.Error())
-	}
-	return &cli.Problem{Code: cli.Gravest(codes...), What: strings.Join(texts, "\nerror: ")}
 }

@@ -130,8 +130,8 @@ func TestReconcileWaitFails(t *testing.T) {
 		t.Errorf("the results (-want +got):\n%s", diff)
 	}
 	for _, want := range []string{
-		"error: installation shop has ended as Failed: DeployItem/shop-nginx (InvalidManifest): manifest 2 has no kind",
-		"next:  espalier why shop -n <namespace>",
+		`{"error":"installation shop has ended as Failed: DeployItem/shop-nginx (InvalidManifest): manifest 2 has no kind",`,
+		`"reason":"InvalidManifest",`, `"next":["espalier why shop -n <namespace> `, `"code":2}`,
 	} {
 		if !strings.Contains(got.Stderr, want) {
 			t.Errorf("stderr lacks %q:\n%s", want, got.Stderr)

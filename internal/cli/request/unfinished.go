@@ -40,7 +40,7 @@ func (o *deleteOptions) conclude(ctx context.Context, requester *Requester, err 
 	if len(u.blocked) > 0 {
 		problems = append(problems, requester.blockade(u.blocked))
 	}
-	return together(problems, err)
+	return cli.Together(problems, err)
 }
 
 // unfinished are the trees of a forced deletion that still exist.
@@ -68,21 +68,6 @@ func unfinishedOf(asked []*objecttree.Node, now func(name string) *objecttree.No
 		}
 	}
 	return u
-}
-
-// together makes one error of several problems, or of none.
-func together(problems []*cli.Problem, cause error) error {
-	var texts []string
-	for _, problem := range problems {
-		texts = append(texts, problem.Error())
-	}
-	switch len(problems) {
-	case 0:
-		return cause
-	case 1:
-		return problems[0]
-	}
-	return &cli.Problem{Code: cli.ExitNeedsSomebody, What: strings.Join(texts, "\nerror: "), Cause: cause}
 }
 
 // silence is the problem that no controller works on trees.
