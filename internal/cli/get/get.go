@@ -157,7 +157,7 @@ func (o options) print(nodes []*objecttree.Node, namespace string, format displa
 		return printer.Names(nodes)
 	}
 	if len(nodes) == 0 {
-		_, err := fmt.Fprintln(o.env.ErrOut, nothing(namespace))
+		_, err := fmt.Fprintln(o.env.ErrOut, o.nothing(namespace))
 		return err
 	}
 	switch format {
@@ -188,7 +188,10 @@ func (o options) details(printer display.Printer, nodes []*objecttree.Node) erro
 	return printer.Lines(lines...)
 }
 
-func nothing(namespace string) string {
+func (o options) nothing(namespace string) string {
+	if selector, err := o.access.Selector(); err == nil && selector != nil {
+		return "No installation matches --selector " + selector.String() + "."
+	}
 	if namespace == "" {
 		return "There are no installations."
 	}

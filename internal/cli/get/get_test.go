@@ -122,6 +122,10 @@ func TestNothing(t *testing.T) {
 	if got.Code != cli.ExitOK || got.Stdout != "" || got.Stderr != "There are no installations in namespace <namespace>. To look in all namespaces, use -A.\n" {
 		t.Errorf("%+v", got)
 	}
+	got = clitest.Run(t, server, server.Namespace(t), clitest.Call{Command: get.New, Args: []string{"-l", "team=one"}})
+	if got.Code != cli.ExitOK || got.Stdout != "" || got.Stderr != "No installation matches --selector team=one.\n" {
+		t.Errorf("%+v", got)
+	}
 	got = clitest.Run(t, server, server.Namespace(t), clitest.Call{Command: get.New, Args: []string{"-o", "json"}})
 	if got.Code != cli.ExitOK || !strings.Contains(got.Stdout, `"items": []`) {
 		t.Errorf("%+v", got)
