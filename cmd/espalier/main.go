@@ -22,6 +22,7 @@ import (
 	"espalier.dev/internal/cli/blueprint"
 	"espalier.dev/internal/cli/commands"
 	"espalier.dev/internal/cli/component"
+	"espalier.dev/internal/cli/man"
 	"espalier.dev/internal/cli/render"
 	"espalier.dev/internal/cli/version"
 	"espalier.dev/internal/deployer/helm"
@@ -51,6 +52,6 @@ func newRoot(env cli.Environment) *cobra.Command {
 	root := cli.NewRoot(env.IOStreams, up.New(env.IOStreams))
 	root.AddCommand(commands.All(env)...)
 	root.AddCommand(render.New(env, inspectors), blueprint.New(env), component.New(env), kubectl.New(env.IOStreams))
-	root.AddCommand(version.New(env, kubeversion.Version))
+	root.AddCommand(man.New(env), version.New(env, kubeversion.Version))
 	return root
 }

@@ -5,6 +5,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -86,6 +87,29 @@ func TestEveryCommandHasASection(t *testing.T) {
 	}
 	if len(all) < 50 {
 		t.Errorf("the program has %d commands", len(all))
+	}
+}
+
+// Every command has a manual page, which groff reads without a warning, if it is installed.
+func TestEveryCommandHasAManualPage(t *testing.T) {
+	root, all := wholeTree()
+	dir := t.TempDir()
+	root.SetArgs([]string{"man", "--dir", dir})
+	if code := cli.Run(t.Context(), root); code != cli.ExitOK {
+		t.Fatalf("exit code %d", code)
+	}
+	groff, missing := exec.LookPath("groff")
+	for _, command := range append(all, root) {
+		page := filepath.Join(dir, strings.ReplaceAll(command.CommandPath(), " ", "-")+".1")
+		if _, err := os.Stat(page); err != nil {
+			t.Error(err)
+		}
+		if missing != nil {
+			continue
+		}
+		if out, err := exec.CommandContext(t.Context(), groff, "-man", "-Tutf8", "-ww", "-z", page).CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("%s: %v: %s", page, err, out)
+		}
 	}
 }
 

@@ -3,6 +3,8 @@
 
 package cli
 
+import "strings"
+
 // ExitCodes says what the exit codes of some commands mean. Any code that is not named does not occur.
 type ExitCodes struct {
 	// Commands are the commands without the name of the program, each with the flag that the meanings depend on, if any. A group stands for
@@ -22,6 +24,26 @@ const (
 // AllExitCodes lists the exit codes of all commands. docs/reference/commands.md shows them.
 func AllExitCodes() []ExitCodes {
 	return append(followed(), separate()...)
+}
+
+// ExitCodesOf returns the meanings of the exit codes of a command, which is named without the program.
+func ExitCodesOf(command string) map[int]string {
+	others := map[int]string{}
+	meanings := map[string]map[int]string{}
+	for _, e := range AllExitCodes() {
+		if len(e.Commands) == 0 {
+			others = e.Meanings
+		}
+		for _, name := range e.Commands {
+			meanings[name] = e.Meanings
+		}
+	}
+	for words := strings.Fields(command); len(words) > 0; words = words[:len(words)-1] {
+		if own, found := meanings[strings.Join(words, " ")]; found {
+			return own
+		}
+	}
+	return others
 }
 
 // followed are the codes of commands that connect to a cluster.
@@ -115,7 +137,7 @@ func separate() []ExitCodes {
 			Meanings: map[int]string{ExitOK: "stopped with Ctrl-C", ExitError: misused},
 		},
 		{
-			Commands: []string{"completion", "version"},
+			Commands: []string{"completion", "man", "version"},
 			Meanings: map[int]string{ExitOK: "success", ExitError: misused},
 		},
 		{Commands: []string{"kubectl"}},
