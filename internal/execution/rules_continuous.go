@@ -28,11 +28,32 @@ func decideContinuously(o Observed) Decision {
 		return answer(o)
 	case o.follows():
 		return follow(o)
+	default:
+		return workOnItems(o)
+	}
+}
+
+// workOnItems first restores what deploy items lack that match the spec otherwise, which deploys nothing.
+func workOnItems(o Observed) Decision {
+	switch marred := o.marred(); {
+	case len(marred) > 0:
+		return Decision{
+			Do:  []Effect{UpdateItems{Items: marred}},
+			Why: because(run.ReasonUpdated, "restoring labels, annotations and owners of deploy items "+list(marred)),
+		}
 	case o.Phase.IsCompleted() && o.UpToDate:
 		return recheckItems(o)
 	default:
 		return reconcile(o)
 	}
+}
+
+// marred returns the items at rest that match the spec except for metadata that another client has removed or changed.
+func (o Observed) marred() []Item {
+	pairs := o.Pairs()
+	return filter(slices.Concat(ofClass(pairs, ClassDeployed), ofClass(pairs, ClassBroken)), func(i Item) bool {
+		return i.Write != nil && !i.SpecDiffers && !i.Terminating
+	})
 }
 
 // answer decides what an annotation leads to. The annotation is removed once that is stored.

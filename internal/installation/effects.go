@@ -78,6 +78,8 @@ type (
 		Flow     lsv1alpha1.Flow
 		Children []Child
 	}
+	// Adopt restores the owner of children, in the continuous flow. In the job flow, Prepare does that.
+	Adopt struct{ Children []Child }
 	// LeaveFlow makes the installation leave the continuous flow. The status write does it.
 	LeaveFlow struct{}
 	// EnterFlow returns an idle installation to the continuous flow. The status write does it.
@@ -144,6 +146,9 @@ func (e Convert) String() string {
 }
 
 // String implements Effect.
+func (e Adopt) String() string { return "restore the owner of " + names(e.Children) }
+
+// String implements Effect.
 func (TellOfUpdate) String() string { return "notify what is below of the update" }
 
 // String implements Effect.
@@ -172,6 +177,7 @@ func (Observe) effect()         {}
 func (Ask) effect()             {}
 func (Convert) effect()         {}
 func (TellOfUpdate) effect()    {}
+func (Adopt) effect()           {}
 func (LeaveFlow) effect()       {}
 func (EnterFlow) effect()       {}
 

@@ -235,6 +235,7 @@ func Children(s Snapshot) (wanted, leaving []Child) {
 	for _, sub := range s.Subinstallations {
 		seen[sub.Name] = true
 		child := childOf(ChildInstallation, sub, &sub.Status.RunStatus, sub.Spec.Flow)
+		child.Unowned = !owns(s.Installation, sub, active)
 		if cache == nil || active[sub.Name] {
 			wanted = append(wanted, child)
 		} else {
@@ -268,7 +269,16 @@ func withExecution(s Snapshot, wanted, leaving []Child) ([]Child, []Child) {
 	if reference == nil {
 		return wanted, append(leaving, child)
 	}
+	child.Unowned = !owns(s.Installation, s.Execution, nil)
 	return append(wanted, child), leaving
+}
+
+// owns reports whether an installation owns an object, or need not: the status records which nested installations it has.
+func owns(inst *lsv1alpha1.Installation, object metav1.Object, recorded map[string]bool) bool {
+	if _, nested := object.(*lsv1alpha1.Installation); nested && !recorded[object.GetName()] {
+		return true
+	}
+	return slices.ContainsFunc(object.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == inst.UID })
 }
 
 func childOf(kind ChildKind, object metav1.Object, status *lsv1alpha1.RunStatus, flow lsv1alpha1.Flow) Child {

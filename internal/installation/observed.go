@@ -199,6 +199,8 @@ type Child struct {
 	WithoutUninstall bool
 	// Problem is what the child reports as its error.
 	Problem string
+	// Unowned says that another client has removed the owner of the child, which the status records.
+	Unowned bool
 	// Flow, UpToDate and Operation matter in the continuous flow: the flow in the child's spec, whether its status refers to its current
 	// spec, and its pending operation.
 	Flow      lsv1alpha1.Flow

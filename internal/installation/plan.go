@@ -261,12 +261,20 @@ func existingSub(
 
 // own makes an installation the owner of a child, and adds the finalizer that keeps the child until its own controller releases it.
 func own(inst *lsv1alpha1.Installation, child metav1.Object) {
-	yes := true
-	child.SetOwnerReferences([]metav1.OwnerReference{{
-		APIVersion: lsv1alpha1.SchemeGroupVersion.String(), Kind: installationKind, Name: inst.Name, UID: inst.UID,
-		Controller: &yes, BlockOwnerDeletion: &yes,
-	}})
+	child.SetOwnerReferences([]metav1.OwnerReference{ownerOf(inst)})
 	child.SetFinalizers([]string{lsv1alpha1.Finalizer})
+}
+
+func ownerOf(inst *lsv1alpha1.Installation) metav1.OwnerReference {
+	return *metav1.NewControllerRef(inst, lsv1alpha1.SchemeGroupVersion.WithKind(installationKind))
+}
+
+// TakeBack makes an installation the owner of a child again. An object has only one controller, so another one loses that role.
+func TakeBack(inst *lsv1alpha1.Installation, child metav1.Object) {
+	others := slices.DeleteFunc(slices.Clone(child.GetOwnerReferences()), func(owner metav1.OwnerReference) bool {
+		return owner.Controller != nil && *owner.Controller
+	})
+	child.SetOwnerReferences(append(others, ownerOf(inst)))
 }
 
 // writesOf pairs wanted context objects with the existing ones.

@@ -36,6 +36,12 @@ func decideContinuously(o Observed) Decision {
 
 // proceed decides about an installation that is not being deleted.
 func proceed(o Observed) Decision {
+	if unowned := filter(o.below(), func(c Child) bool { return c.Unowned && !c.Deleting }); len(unowned) > 0 {
+		return Decision{
+			Do:  []Effect{Adopt{Children: unowned}},
+			Why: because(reasonDamaged, "the owner was removed from "+listed(unowned)),
+		}
+	}
 	if o.forcesLater() {
 		return standard(o)
 	}

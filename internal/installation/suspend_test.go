@@ -232,6 +232,7 @@ func updating(mark, version string) installation.Snapshot {
 	e := &lsv1alpha1.Execution{}
 	e.Name, e.Annotations = inst.Name, map[string]string{installation.UpdateAnnotation: mark}
 	e.Spec.Flow, e.Status.Phase = lsv1alpha1.FlowContinuous, lsv1alpha1.PhaseSucceeded
+	installation.TakeBack(inst, e)
 	given := &lsv1alpha1.DataObject{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{lsv1alpha1.DataObjectJobIDLabel: version}}}
 	return installation.Snapshot{
 		Installation: inst, Execution: e, Context: dataflow.Objects{DataObjects: []*lsv1alpha1.DataObject{given}}, Now: noon,

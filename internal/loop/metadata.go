@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// PatchMetadata changes annotations, labels and finalizers of object in one write under the optimistic lock. The object takes over the new
-// metadata, including resourceVersion, and keeps its status in memory, so that PatchMetadata can be called in the middle of a pass. If
-// nothing changes, it writes nothing.
+// PatchMetadata changes annotations, labels, finalizers and owners of object in one write under the optimistic lock. The object takes over
+// the new metadata, including resourceVersion, and keeps its status in memory, so that PatchMetadata can be called in the middle of a pass.
+// If nothing changes, it writes nothing.
 func PatchMetadata(ctx context.Context, c client.Client, object client.Object, change func(metav1.Object)) error {
 	changed := object.DeepCopyObject().(client.Object)
 	change(changed)
@@ -54,6 +54,8 @@ func changeable(object metav1.Object) []byte {
 		Annotations: object.GetAnnotations(),
 		Labels:      object.GetLabels(),
 		Finalizers:  object.GetFinalizers(),
+
+		OwnerReferences: object.GetOwnerReferences(),
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -140,11 +141,12 @@ func hasEnded(item *lsv1alpha1.DeployItem) bool {
 }
 
 // continuousNews reports whether an event of a deploy item matters to an execution of the continuous flow: the item has finished or
-// started again, or another client has changed its spec.
+// started again, or another client has changed its spec, its labels or its owner.
 func continuousNews(before, after *lsv1alpha1.DeployItem) bool {
 	if after.Spec.Flow != lsv1alpha1.FlowContinuous {
 		return false
 	}
 	return execution.InWork(before) != execution.InWork(after) || before.Status.Phase != after.Status.Phase ||
-		before.Generation != after.Generation
+		before.Generation != after.Generation || !equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
+		!equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences)
 }

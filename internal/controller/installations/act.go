@@ -68,6 +68,8 @@ func (k *kind) changeChildren(
 		return k.ask(ctx, inst, o, e)
 	case installation.Convert:
 		return k.convert(ctx, inst, o, e)
+	case installation.Adopt:
+		return k.adopt(ctx, inst, o, e.Children)
 	default:
 		return k.changeMetadata(ctx, inst, o, effect)
 	}

@@ -20,6 +20,7 @@ import (
 	"espalier.dev/internal/controller/child"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/installation"
+	"espalier.dev/internal/loop"
 )
 
 //espalier:rights installations
@@ -329,4 +330,37 @@ func (k *kind) eachChild(
 		})
 	}
 	return o, nil
+}
+
+// adopt restores the owner of children, unless they have changed meanwhile.
+func (k *kind) adopt(
+	ctx context.Context,
+	inst *lsv1alpha1.Installation,
+	o installation.Observed,
+	children []installation.Child,
+) (installation.Observed, error) {
+	for _, object := range objectsBelow(o.Below) {
+		i := slices.IndexFunc(children, func(c installation.Child) bool { return c.UID == string(object.GetUID()) })
+		if i < 0 {
+			continue
+		}
+		err := loop.PatchMetadata(ctx, k.cluster, object, func(m metav1.Object) { installation.TakeBack(inst, m) })
+		if client.IgnoreNotFound(err) != nil {
+			return o, err
+		}
+		o = o.With(children[i], func(c *installation.Child) { c.Version, c.Unowned = object.GetResourceVersion(), false })
+	}
+	return o, nil
+}
+
+// objectsBelow returns copies of the objects below an installation, as they were read.
+func objectsBelow(below installation.Below) []client.Object {
+	var objects []client.Object
+	for _, sub := range below.Subinstallations {
+		objects = append(objects, sub.DeepCopy())
+	}
+	if below.Execution != nil {
+		objects = append(objects, below.Execution.DeepCopy())
+	}
+	return objects
 }

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -27,7 +28,8 @@ type waker struct {
 	division loop.Division
 }
 
-// matters passes an event about an installation or execution that may matter to others: it has finished, vanished, or received a request.
+// matters passes an event about an installation or execution that may matter to others: it has finished, vanished, received a request, or
+// lost its owner.
 // Its internal progress matters to no other object.
 func matters() predicate.Predicate {
 	return predicate.Funcs{
@@ -40,7 +42,8 @@ func matters() predicate.Predicate {
 				continuousNews(
 					e.ObjectOld,
 					e.ObjectNew,
-				) || e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero() ||
+				) || !equality.Semantic.DeepEqual(e.ObjectOld.GetOwnerReferences(), e.ObjectNew.GetOwnerReferences()) ||
+				e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero() ||
 				e.ObjectOld.GetAnnotations()[lsv1alpha1.OperationAnnotation] != e.ObjectNew.GetAnnotations()[lsv1alpha1.OperationAnnotation] ||
 				e.ObjectOld.GetAnnotations()[lsv1alpha1.SuspendAnnotation] != e.ObjectNew.GetAnnotations()[lsv1alpha1.SuspendAnnotation]
 		},
