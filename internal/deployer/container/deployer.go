@@ -137,10 +137,7 @@ func (d *Deployer) Repair(ctx context.Context, work deployer.Work) (deployer.Pro
 	progress, err := p.advance(ctx)
 	progress.Exports = nil
 	if underWay && late && isUnderWay(p.status.PodStatus) && progress.ProviderStatus != nil {
-		p.status.PodStatus.EndedAt = new(metav1.NewTime(work.Now))
-		return progress, failure.Terminalf(
-			failure.Details{Operation: "Run", Reason: lsv1alpha1.ReasonProgressingTimeout, Codes: []string{string(lsv1alpha1.ErrorTimeout)}},
-			"timed out after spec.timeout: the image is stopped")
+		return progress, p.timedOut(progress.Waiting, err)
 	}
 	if progress.Done {
 		progress.Repaired = "image " + p.config.Image + " ran again and ended with exit code 0"
@@ -164,6 +161,19 @@ func (p *pass) late() bool {
 	}
 	deadline, err := deployitem.DeadlineOf(p.work.Item, began.Time)
 	return err == nil && !deadline.IsZero() && p.work.Now.After(deadline)
+}
+
+// timedOut ends a run without a job that takes too long, with what it last waited for, or what kept failing.
+func (p *pass) timedOut(waiting deployer.Reason, err error) error {
+	pod, last := p.status.PodStatus, waiting.Message
+	pod.EndedAt = new(metav1.NewTime(p.work.Now))
+	if err != nil {
+		last = err.Error()
+	}
+	return failure.Terminalf(
+		failure.Details{Operation: "Run", Reason: lsv1alpha1.ReasonProgressingTimeout, Codes: []string{string(lsv1alpha1.ErrorTimeout)}},
+		"timed out after spec.timeout: %s (created at %s). The image is stopped. To allow more time, raise spec.timeout",
+		last, pod.LastRun.UTC().Format(time.RFC3339))
 }
 
 func (d *Deployer) begin(work deployer.Work, operation containerv1alpha1.Operation) (*pass, error) {

@@ -110,7 +110,10 @@ func TestInterruptAndTimeoutEndThePod(t *testing.T) {
 			pod := w.pod(item)
 			w.starts(pod)
 			end(item)
-			w.fails(item)
+			got := lastError(w.fails(item))
+			if waited := "has been waiting since "; name == "timeout" && !(strings.Contains(got, waited) && strings.Contains(got, pod.Name)) {
+				t.Errorf("it does not name what it last waited for: %s", got)
+			}
 			w.terminates(pod)
 			w.Patch(item, `{"spec":{"timeout":"10m"}}`)
 			w.begin(item, "second")

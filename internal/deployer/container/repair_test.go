@@ -5,6 +5,7 @@ package container_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -119,7 +120,28 @@ func TestARepeatedRunThatTakesTooLongIsTimedOut(t *testing.T) {
 	longAgo := time.Now().Add(-24 * time.Hour).UTC().Format(time.RFC3339)
 	w.PatchStatus(item, `{"status":{"providerStatus":{"podStatus":{"lastRun":"`+longAgo+`"}}}}`)
 	w.process("")
-	w.eventuallyEvent("RepairFailed", "timed out after spec.timeout")
+	w.eventuallyEvent("RepairFailed", fmt.Sprintf("timed out after spec.timeout: Pod %s/%s is running on node node with operation RECONCILE "+
+		"(created at %s)", again.Namespace, again.Name, again.CreationTimestamp.UTC().Format(time.RFC3339)))
+}
+
+// An image that cannot even start says so when its time is up.
+func TestARepeatedRunThatNeverStartsSaysWhy(t *testing.T) {
+	w := newWorld(t)
+	process := w.process("")
+	item, again := w.runsAgain("shop")
+	if err := process.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	w.tell(again, func(s *corev1.PodStatus) {
+		s.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+			Message: "0/3 nodes are available: 3 Insufficient cpu.",
+		}}
+	})
+	longAgo := time.Now().Add(-24 * time.Hour).UTC().Format(time.RFC3339)
+	w.PatchStatus(item, `{"status":{"providerStatus":{"podStatus":{"lastRun":"`+longAgo+`"}}}}`)
+	w.process("")
+	w.eventuallyEvent("RepairFailed", "cannot be scheduled: 0/3 nodes are available: 3 Insufficient cpu.")
 }
 
 // A run that has started before its tree is suspended finishes, also in another process.
