@@ -18,6 +18,7 @@ import (
 	"espalier.dev/internal/gitprovider"
 	"espalier.dev/internal/gitprovider/gitremote"
 	"espalier.dev/internal/lru"
+	"espalier.dev/internal/masking"
 )
 
 // gitCacheBytes has room for a few hundred blueprints.
@@ -85,6 +86,12 @@ type fetching struct {
 	asked     bool
 }
 
+// address returns the URL as errors name it: its user may be a token.
+func (f *fetching) address() string {
+	bare, _ := masking.WithoutUser(f.at.URL)
+	return bare
+}
+
 // resolve resolves the revision.
 func (f *fetching) resolve(ctx context.Context) (string, error) {
 	f.asked = true
@@ -93,7 +100,7 @@ func (f *fetching) resolve(ctx context.Context) (string, error) {
 		return "", classified(err)
 	}
 	if commit == "" {
-		return "", catalog.NotFoundf("revision %q is neither a branch nor a tag of %s, nor the hash of a commit", f.at.Revision, f.at.URL)
+		return "", catalog.NotFoundf("revision %q is neither a branch nor a tag of %s, nor the hash of a commit", f.at.Revision, f.address())
 	}
 	return commit, nil
 }
@@ -126,7 +133,7 @@ func (f *fetching) files(ctx context.Context, commit string) (blueprint.Files, i
 	}
 	if len(files) == 0 {
 		return nil, 0, catalog.Invalid(catalog.ReasonBlueprintInvalid,
-			fmt.Errorf("there is no directory %q in commit %s of %s", f.at.Path, commit, f.at.URL))
+			fmt.Errorf("there is no directory %q in commit %s of %s", f.at.Path, commit, f.address()))
 	}
 	checked, err := blueprint.CopyFiles(files)
 	if err != nil {

@@ -115,6 +115,8 @@ func TestWhatCannotBeReadSaysWhy(t *testing.T) {
 	other.URL = strings.Replace(other.URL, "team/blueprints", "team/absent", 1)
 	plain := w.at(gitserver.Main, "shop")
 	plain.URL = "ssh://git.example.com/x"
+	named := w.at("v9", "shop")
+	named.URL = strings.Replace(named.URL, "://", "://t0ken@", 1)
 	for name, c := range map[string]struct {
 		at       lsv1alpha1.GitBlueprint
 		terminal bool
@@ -122,6 +124,7 @@ func TestWhatCannotBeReadSaysWhy(t *testing.T) {
 		want     string
 	}{
 		"no such revision":   {w.at("v9", "shop"), false, true, `revision "v9" is neither a branch nor a tag of ` + w.repository.URL},
+		"a token as user":    {named, false, true, `revision "v9" is neither a branch nor a tag of ` + w.repository.URL},
 		"no such commit":     {w.at(strings.Repeat("a", 40), "shop"), false, false, strings.Repeat("a", 40)},
 		"no such directory":  {w.at(gitserver.Main, "shops"), true, false, `there is no directory "shops" in commit `},
 		"a way out":          {w.at(gitserver.Main, "shop/../.."), true, false, `path "shop/../.." is not a directory`},

@@ -155,7 +155,7 @@ var layers = slices.Concat(
 		{
 			folders: []string{"internal/artifact"},
 			sees: []string{
-				"api", "internal/failure", "internal/lru", "internal/component", "internal/blueprint", "internal/catalog",
+				"api", "internal/failure", "internal/masking", "internal/lru", "internal/component", "internal/blueprint", "internal/catalog",
 				"internal/dial", "internal/gitprovider", "internal/oci",
 			},
 		},

@@ -54,7 +54,7 @@ func (t *told) As(target any) bool {
 	return true
 }
 
-// Words returns the text of an error without the values that API servers, decoders and parsers quote.
+// Words returns the text of an error without the values that API servers, decoders and parsers quote, and without the users of URLs.
 func Words(err error) string {
 	text := err.Error()
 	for _, foreign := range foreignIn(err) {
@@ -62,7 +62,7 @@ func Words(err error) string {
 			text = strings.ReplaceAll(text, before, wordsFor(foreign))
 		}
 	}
-	return text
+	return withoutUsers(text)
 }
 
 // foreignIn returns the foreign errors inside an error, longest text first, so that none is replaced before those that

@@ -6,8 +6,6 @@ package export
 import (
 	"context"
 	"encoding/json"
-	"net/url"
-	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -15,6 +13,7 @@ import (
 	"espalier.dev/internal/cli/manifest"
 	"espalier.dev/internal/confidential"
 	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/masking"
 	"espalier.dev/internal/target"
 )
 
@@ -41,7 +40,7 @@ func (l *luggage) withoutCredential(t *lsv1alpha1.Target) {
 // bareAuth takes the credentials out of an entry for a repository of charts.
 func (l *luggage) bareAuth(auth map[string]any, context string) {
 	if text, _ := auth["url"].(string); text != "" {
-		bare, left := withoutUser(text)
+		bare, left := masking.WithoutUser(text)
 		if auth["url"] = bare; left {
 			l.remarks = append(l.remarks, notef("the credentials in the URL %s in Context %s are left out: they have no effect", bare, context))
 		}
@@ -61,29 +60,11 @@ func (l *luggage) bareRoot(root *lsv1alpha1.Installation) *lsv1alpha1.Installati
 		return bare
 	}
 	var left bool
-	if git.URL, left = withoutUser(git.URL); left {
+	if git.URL, left = masking.WithoutUser(git.URL); left {
 		l.remarks = append(l.remarks, notef("the credentials in the URL %s of the blueprint of Installation %s are left out: they have no effect",
 			git.URL, root.Name))
 	}
 	return bare
-}
-
-// withoutUser takes the user and the password out of a URL, which may lack a scheme, and reports whether there were any.
-func withoutUser(text string) (bare string, left bool) {
-	scheme, rest, found := strings.Cut(text, "://")
-	if found && !strings.ContainsAny(scheme, ":@/") {
-		scheme += "://"
-	} else {
-		scheme, rest = "", text
-	}
-	end := len(rest) // Nobody knows where the password in a broken URL ends.
-	if _, err := url.Parse("https://" + rest); err == nil {
-		if slash := strings.IndexAny(rest, "/?#"); slash >= 0 {
-			end = slash
-		}
-	}
-	at := strings.LastIndex(rest[:end], "@")
-	return scheme + rest[at+1:], at >= 0
 }
 
 // hides reports whether a DataObject must be left out: an installation has exported it, and it contains what that imports from Secrets or

@@ -18,6 +18,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli/diff"
 	"espalier.dev/internal/cli/display"
+	"espalier.dev/internal/masking"
 	"espalier.dev/internal/preview"
 )
 
@@ -56,11 +57,29 @@ func compare(w io.Writer, printer display.Printer, before, after side) error {
 
 // lines are those of the spec as YAML, with sorted keys.
 func (s side) lines() ([]string, error) {
-	text, err := yaml.JSONToYAML(s.spec)
+	text, err := yaml.JSONToYAML(shown(s.spec))
 	if err != nil {
 		return nil, fmt.Errorf("print the %s as YAML: %w", s.name, err)
 	}
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), nil
+}
+
+// shown returns a spec as people see it: the user in the URL of a blueprint may be a token.
+func shown(spec json.RawMessage) json.RawMessage {
+	fields, _ := decode(spec).(map[string]any)
+	blueprint, _ := fields["blueprint"].(map[string]any)
+	git, _ := blueprint["git"].(map[string]any)
+	address, _ := git["url"].(string)
+	bare, left := masking.WithoutUser(address)
+	if !left {
+		return spec
+	}
+	git["url"] = bare
+	text, err := json.Marshal(fields)
+	if err != nil {
+		panic(err) // It was read from JSON.
+	}
+	return text
 }
 
 // changedFields are the paths of the fields that differ, sorted. Lists count as one field.

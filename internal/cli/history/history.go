@@ -107,7 +107,7 @@ func (s *showing) one(p past, format display.Format) error {
 		return compare(s.env.Out, printer, revisionSide(revision, spec), presentSide(p.root))
 	}
 	if format == display.FormatTable {
-		format = display.FormatYAML
+		spec, format = shown(spec), display.FormatYAML
 	}
 	return printer.Data(spec, format)
 }

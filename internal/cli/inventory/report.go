@@ -5,7 +5,6 @@ package inventory
 
 import (
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli/display"
+	"espalier.dev/internal/masking"
 	"espalier.dev/internal/objecttree"
 )
 
@@ -98,17 +98,10 @@ func blueprintOf(installation *lsv1alpha1.Installation) string {
 	return ""
 }
 
-// withoutUser takes the credentials out of a URL, and everything behind them if it is none.
+// withoutUser takes the credentials out of a URL.
 func withoutUser(text string) string {
-	parsed, err := url.Parse(text)
-	switch {
-	case err != nil:
-		return "a URL that cannot be read"
-	case parsed.User != nil:
-		parsed.User = nil
-		return parsed.String()
-	}
-	return text
+	bare, _ := masking.WithoutUser(text)
+	return bare
 }
 
 // details tell people of an object of the chain.

@@ -78,7 +78,7 @@ func afterApproval(g gates) string {
 	case g.how == nil:
 		return "No promotion strategy."
 	case g.how.Strategy.PullRequest != nil:
-		return "A pull request to " + g.how.Strategy.PullRequest.URL
+		return "A pull request to " + withoutUser(g.how.Strategy.PullRequest.URL)
 	case g.how.Strategy.Notification != nil:
 		return "A notification; its receiver makes the change."
 	case g.how.Strategy.Installation != nil:
@@ -94,7 +94,7 @@ func (b *board) changes(i int, e Environment, p *pipelinesv1alpha1.PromotionStat
 	case how != nil && how.Strategy.PullRequest != nil:
 		request := how.Strategy.PullRequest
 		return []FieldShift{{
-			Object: request.URL + ", branch " + request.BaseBranch,
+			Object: withoutUser(request.URL) + ", branch " + request.BaseBranch,
 			Field:  fmt.Sprintf(`values marked {"$promotion": "%s:%s:%s"}`, b.ref.Namespace, b.ref.Name, e.Name),
 			Before: e.Revision, After: value,
 		}}

@@ -128,7 +128,7 @@ func byStrategy(how *pipelinesv1alpha1.Promotion) string {
 	switch {
 	case how != nil && how.Strategy.PullRequest != nil:
 		request := how.Strategy.PullRequest
-		return fmt.Sprintf("A pull request into %s of %s is opened. It must be merged there.", request.BaseBranch, request.URL)
+		return fmt.Sprintf("A pull request into %s of %s is opened. It must be merged there.", request.BaseBranch, withoutUser(request.URL))
 	case how != nil && how.Strategy.Notification != nil:
 		return "A notification is sent. Its receiver makes the change."
 	case how != nil && how.Strategy.Installation != nil:

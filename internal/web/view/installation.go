@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"espalier.dev/internal/explain"
+	"espalier.dev/internal/masking"
 	"espalier.dev/internal/objecttree"
 	"espalier.dev/internal/run"
 )
@@ -66,11 +67,17 @@ func blueprintOf(node *objecttree.Node) string {
 	case b.OCI != nil:
 		return b.OCI.Reference
 	case b.Git != nil:
-		return b.Git.URL
+		return withoutUser(b.Git.URL)
 	case b.Inline != nil:
 		return "inline"
 	}
 	return ""
+}
+
+// withoutUser returns a URL of a spec as people see it: its user may be a token.
+func withoutUser(text string) string {
+	bare, _ := masking.WithoutUser(text)
+	return bare
 }
 
 // tree is an installation with what is below it and why it is not done.

@@ -182,6 +182,15 @@ func TestBlueprintsThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// The user in the URL of a blueprint may be a token.
+func TestTheBlueprintIsShownWithoutTokens(t *testing.T) {
+	for _, user := range []string{"t0ken@", "me:t0ken@", ""} {
+		inst := testkit.Installation("a", "far").Build()
+		inst.Spec.Blueprint = lsv1alpha1.BlueprintDefinition{Git: &lsv1alpha1.GitBlueprint{URL: "https://" + user + "git.example.com/b.git"}}
+		expect(t, "blueprint", view.NewInstallation(sceneOf(inst), "a", "far").Blueprint, "https://git.example.com/b.git")
+	}
+}
+
 func TestTheGraph(t *testing.T) {
 	page := view.NewInstallation(sceneOf(shop("a")...), "a", "shop")
 	states := map[string]string{}

@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-package export
+package masking
 
-import "testing"
+import (
+	"errors"
+	"testing"
+)
 
 func TestWithoutUser(t *testing.T) {
 	for text, want := range map[string]string{
@@ -19,8 +22,23 @@ func TestWithoutUser(t *testing.T) {
 		"https://me:secret@other@git.example.com/a@": "https://git.example.com/a@",
 		"": "",
 	} {
-		if got, left := withoutUser(text); got != want || left != (got != text) {
+		if got, left := WithoutUser(text); got != want || left != (got != text) {
 			t.Errorf("%q is %q, %t", text, got, left)
+		}
+	}
+}
+
+func TestWordsNameNoUserOfAURL(t *testing.T) {
+	for text, want := range map[string]string{
+		"clone https://token@git.example.com/a.git: gone":       "clone https://<masked>@git.example.com/a.git: gone",
+		`Get "https://me:se%2Fcret@git.example.com/a": refused`: `Get "https://<masked>@git.example.com/a": refused`,
+		"one https://a@b/c, two ssh://d:e@f":                    "one https://<masked>@b/c, two ssh://<masked>@f",
+		"pull https://registry.example.com/a@sha256:0123":       "pull https://registry.example.com/a@sha256:0123",
+		"https://git.example.com/a?mail=me@example.com":         "https://git.example.com/a?mail=me@example.com",
+		"write to me@example.com":                               "write to me@example.com",
+	} {
+		if got := Words(errors.New(text)); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
