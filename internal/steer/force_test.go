@@ -6,12 +6,16 @@ package steer_test
 import (
 	"context"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/installation"
+	"espalier.dev/internal/steer"
 	"espalier.dev/internal/testkit"
 )
 
@@ -157,4 +161,72 @@ func TestAForcedDeletionThatStaysFrozenSaysSo(t *testing.T) {
 	}
 	w.Read(root)
 	w.Patch(root, `{"metadata":{"finalizers":null}}`)
+}
+
+// A command that is killed between its marks and its deletion leaves marks behind that a later deletion ignores, and that an ordinary one
+// removes.
+func TestMarksThatAKilledCommandLeaves(t *testing.T) {
+	for name, d := range markedDeletions {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "delete/installations:2:before")
+			root := w.installation(func(b *testkit.InstallationBuilder) {
+				b.Finalizer("example.com/kept").Annotate("example.com/other", "true")
+			})
+			if err := d.wish(t.Context(), w, root); err == nil {
+				t.Error("it was deleted")
+			}
+			w.Read(root)
+			marks := installation.DeletionMarksOf(root)
+			if age := marks.Until.Sub(root.CreationTimestamp.Time); !slices.Equal(marks.Names, d.marks) || age <= 0 || age > time.Hour {
+				t.Errorf("the marks are %+v", marks)
+			}
+			for _, mark := range d.marks {
+				if root.Annotations[mark] != "true" || installation.IsMarked(root, mark) {
+					t.Errorf("%s is left as %q, and applies: %t", mark, root.Annotations[mark], installation.IsMarked(root, mark))
+				}
+			}
+			if err := (steer.Asker{Client: w.Client()}).Delete(t.Context(), root, false); err != nil {
+				t.Fatal(err)
+			}
+			w.Read(root)
+			if want := map[string]string{"example.com/other": "true"}; root.DeletionTimestamp == nil || !maps.Equal(root.Annotations, want) {
+				t.Errorf("it is deleted at %v with %v", root.DeletionTimestamp, root.Annotations)
+			}
+			w.Patch(root, `{"metadata":{"finalizers":null}}`)
+		})
+	}
+}
+
+// The next command of the same kind renews what an earlier one has left, and what a user has set stays as it is.
+func TestMarksApplyToTheDeletionOfTheirCommand(t *testing.T) {
+	for name, d := range markedDeletions {
+		for set, before := range map[string]map[string]string{
+			"fresh": {},
+			"left": {
+				d.marks[0]: "true", installation.DeletionMarksAnnotation: "2020-01-01T00:00:00Z " + d.marks[0],
+			},
+			"by a user": {d.marks[0]: "true"},
+		} {
+			t.Run(name+" "+set, func(t *testing.T) {
+				w := newWorld(t, "")
+				root := w.installation(func(b *testkit.InstallationBuilder) {
+					b.Finalizer("example.com/kept")
+					for annotation, value := range before {
+						b.Annotate(annotation, value)
+					}
+				})
+				if err := d.wish(t.Context(), w, root); err != nil {
+					t.Fatal(err)
+				}
+				w.Read(root)
+				for i, mark := range d.marks {
+					users := set == "by a user" && i == 0
+					if named := slices.Contains(installation.DeletionMarksOf(root).Names, mark); !installation.IsMarked(root, mark) || named == users {
+						t.Errorf("%s does not apply: %v, deleted at %v", mark, root.Annotations, root.DeletionTimestamp)
+					}
+				}
+				w.Patch(root, `{"metadata":{"finalizers":null}}`)
+			})
+		}
+	}
 }

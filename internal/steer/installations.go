@@ -114,6 +114,9 @@ func (a Asker) Delete(ctx context.Context, root *lsv1alpha1.Installation, withou
 	if withoutUninstall {
 		return a.deleteMarked(ctx, root, lsv1alpha1.DeleteWithoutUninstallAnnotation)
 	}
+	if err := a.dropMarks(ctx, root); err != nil {
+		return err
+	}
 	return a.delete(ctx, root)
 }
 

@@ -13,6 +13,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/follow"
+	"espalier.dev/internal/installation"
 	"espalier.dev/internal/objecttree"
 )
 
@@ -107,7 +108,7 @@ func (o *deleteOptions) start(ctx context.Context, requester *Requester, root *l
 		return started, err
 	}
 	failed := again && follow.DeletionFailed(root)
-	if failed && o.withoutUninstall && root.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] != "true" {
+	if failed && o.withoutUninstall && !installation.IsMarked(root, lsv1alpha1.DeleteWithoutUninstallAnnotation) {
 		started.Said = "has a failed deletion; now deleted without uninstalling"
 		return started, nil
 	}

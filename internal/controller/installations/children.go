@@ -258,7 +258,7 @@ func (k *kind) deleteChildren(
 
 // deleteChild deletes a child, and first marks it if what it has installed stays.
 func (k *kind) deleteChild(ctx context.Context, inst *lsv1alpha1.Installation, object client.Object) error {
-	if inst.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true" && !inst.DeletionTimestamp.IsZero() {
+	if installation.IsMarked(inst, lsv1alpha1.DeleteWithoutUninstallAnnotation) && !inst.DeletionTimestamp.IsZero() {
 		err := child.Annotate(ctx, k.cluster, object, lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
 		if err != nil {
 			return client.IgnoreNotFound(err)

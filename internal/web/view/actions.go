@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/installation"
 	"espalier.dev/internal/objecttree"
 )
 
@@ -59,7 +60,7 @@ func (s Scene) deletion(node *objecttree.Node) Action {
 
 // LeavesDeployed reports whether a deletion leaves what an installation has deployed, because of its annotation.
 func LeavesDeployed(node *objecttree.Node) bool {
-	return node.Object.GetAnnotations()[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true"
+	return installation.IsMarked(node.Object, lsv1alpha1.DeleteWithoutUninstallAnnotation)
 }
 
 // nested says to use the root instead, for an installation that is not a root.

@@ -85,7 +85,7 @@ var bugs = []faults.Bug{
 		Name: "children are not marked to leave what is installed",
 		Edits: []faults.Edit{{
 			File: "internal/controller/installations/children.go",
-			Old:  `if inst.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true" && !inst.DeletionTimestamp.IsZero() {`,
+			Old:  `if installation.IsMarked(inst, lsv1alpha1.DeleteWithoutUninstallAnnotation) && !inst.DeletionTimestamp.IsZero() {`,
 			New:  "if false {",
 		}},
 		Runs: []string{"abandon "},
