@@ -24,11 +24,16 @@ type blueprint struct {
 	subs    []any
 	// generates reports whether the deploy items are written in Spiff and can refer to a password, which is generated and kept in the state.
 	generates bool
+	// alone says that not even the target is imported.
+	alone bool
 }
 
-// text returns the file blueprint.yaml. Each blueprint imports the target.
+// text returns the file blueprint.yaml. Blueprints import the target, unless they are alone.
 func (b blueprint) text() string {
-	imports := []any{map[string]any{"name": targetName, "type": "target", "targetType": lsv1alpha1.TargetTypeKubernetesCluster}}
+	var imports []any
+	if !b.alone {
+		imports = append(imports, map[string]any{"name": targetName, "type": "target", "targetType": lsv1alpha1.TargetTypeKubernetesCluster})
+	}
 	for _, name := range b.imports {
 		imports = append(imports, map[string]any{"name": name, "type": "data", "schema": map[string]any{"type": "string"}})
 	}

@@ -33,6 +33,8 @@ func doze(t *testing.T, s *scene) {
 	s.create(t, s.root("bear", s.winter("old", "honey")).Reconcile().Build(), s.flow("mouse", s.winter("old", "grain")).Build())
 	s.succeeds(t, "bear")
 	s.calm(t, "mouse", lsv1alpha1.PhaseSucceeded)
+	s.create(t, s.snail("old"))
+	s.calm(t, "snail", lsv1alpha1.PhaseSucceeded)
 	s.create(t, s.root("badger", s.night()).Reconcile().Build())
 	s.until(t, "snore", "handed a job", func(i *lsv1alpha1.DeployItem) bool { return i.Status.JobID != "" })
 	for _, root := range []string{"bear", "mouse", "badger"} {
@@ -92,7 +94,25 @@ func drowse(t *testing.T, s *scene) {
 	s.patch(t, s.installation("mouse"), `{"metadata":{"annotations":{%q:"true"}}}`, lsv1alpha1.SuspendAnnotation)
 	s.calm(t, "mouse", lsv1alpha1.PhaseSucceeded)
 	s.holds(t, "grain", "newer")
+	s.hide(t)
 	s.rest(t, "drowsy")
+}
+
+// snail imports nothing, so that an update writes nothing but its execution.
+func (s *scene) snail(shell string) *lsv1alpha1.Installation {
+	b := blueprint{alone: true, items: []any{mockItem("crawl", succeeds, map[string]any{"shell": shell})}}
+	return testkit.Installation(s.namespace, "snail").Blueprint(b.text()).Continuous().Build()
+}
+
+// hide does to the snail what drowse does to the mouse: only the mark on the execution shows that an update has started.
+func (s *scene) hide(t *testing.T) {
+	t.Helper()
+	s.replace(t, s.snail("new"))
+	testkit.Eventually(t, s.APIServer, testkit.Execution(s.namespace, "snail").Build(), testkit.Is("updated", func(e *lsv1alpha1.Execution) bool {
+		return e.Generation > 1
+	}))
+	s.patch(t, s.installation("snail"), `{"metadata":{"annotations":{%q:"true"}}}`, lsv1alpha1.SuspendAnnotation)
+	s.calm(t, "snail", lsv1alpha1.PhaseSucceeded)
 }
 
 // nested returns the only installation below a root.

@@ -17,7 +17,8 @@
 //	                            deletion that does not end
 //	by a certain plan only      a request without a grant needs a crash, a status without its version two processes, an import without
 //	                            its exporter's job a cache that lags, children before what they import a crash; pods that are made twice
-//	                            an answer that is lost, the input of the next run requests that take long, too many tokens a crash
+//	                            an answer that is lost, the input of the next run requests that take long, too many tokens a crash, an
+//	                            update that only its mark shows a crash
 //
 // Where the code guards against a mistake several times, no single replacement is a mistake that can be seen: a new job while one runs
 // takes four, an import without its exporter's job two. Bugs that were seeded and that no plan has found so far are not in the list: a
