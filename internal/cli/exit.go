@@ -46,7 +46,7 @@ func Gravest(codes ...int) int {
 	return ExitError
 }
 
-// Problem is an error in the three parts that help a user: what went wrong, where, and what to do next.
+// Problem is an error in the parts that help a user: what went wrong, where, what to do next, and what explains it.
 type Problem struct {
 	Code int
 	// What is one sentence without a full stop.
@@ -55,6 +55,8 @@ type Problem struct {
 	Where string
 	// Next are commands to run, or advice where no command helps.
 	Next []string
+	// See is the place in the documentation that explains what went wrong; it may be empty.
+	See string
 	// Reason is a CamelCase word for programs; it may be empty.
 	Reason string
 	// Cause is what the API server or a library said; it is part of the chain of errors, and not printed again.
@@ -96,6 +98,9 @@ func (p *Problem) Error() string {
 			title = "\n         "
 		}
 		text.WriteString(title + command)
+	}
+	if p.See != "" {
+		text.WriteString("\n  see:   " + p.See)
 	}
 	return text.String()
 }

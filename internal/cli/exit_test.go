@@ -39,7 +39,11 @@ func TestReport(t *testing.T) {
 		code int
 		text string
 	}{
-		"a problem":         {fmt.Errorf("wrapped: %w", problem), ExitNotFound, "error: wrapped: it is gone\n  where: here\n  next:  look\n         look again\n"},
+		"a problem": {fmt.Errorf("wrapped: %w", problem), ExitNotFound, "error: wrapped: it is gone\n  where: here\n  next:  look\n         look again\n"},
+		"an explained one": {
+			&Problem{Code: ExitFailed, What: "it has failed", Next: []string{"look"}, See: "docs/reference/errors.md#failed"}, ExitFailed,
+			"error: it has failed\n  next:  look\n  see:   docs/reference/errors.md#failed\n",
+		},
 		"a short one":       {&Problem{Code: ExitFailed, What: "it has failed"}, ExitFailed, "error: it has failed\n"},
 		"all has been said": {&CodedError{Code: ExitDetached}, ExitDetached, ""},
 		"what others wrote": {

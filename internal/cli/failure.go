@@ -25,6 +25,8 @@ type failure struct {
 	Reason string   `json:"reason,omitempty"`
 	Where  string   `json:"where,omitempty"`
 	Next   []string `json:"next,omitempty"`
+	// Reference is the place in the documentation that explains it.
+	Reference string `json:"reference,omitempty"`
 	// Code is the exit code.
 	Code int `json:"code"`
 	// Errors are set if there are several.
@@ -51,7 +53,7 @@ func failureOf(err error, code int) failure {
 func (p *Problem) failure() failure {
 	f := failure{
 		Error: plain.Lines(p.What), Where: plain.Lines(p.Where), Code: p.Code,
-		Reason: cmp.Or(p.Reason, string(apierrors.ReasonForError(p.Cause))),
+		Reason: cmp.Or(p.Reason, string(apierrors.ReasonForError(p.Cause))), Reference: p.See,
 	}
 	for _, next := range p.Next {
 		f.Next = append(f.Next, plain.Lines(next))

@@ -23,6 +23,8 @@ type Outcome struct {
 	Verdict  string `json:"verdict"`
 	// Causes are the objects because of which the installation has failed or is not done.
 	Causes []*objecttree.View `json:"causes,omitempty"`
+	// Reference is the place in the documentation that explains the first cause.
+	Reference string `json:"reference,omitempty"`
 }
 
 // outcomes is what is printed for programs.
@@ -54,10 +56,12 @@ func (r *waiting) conclude() error {
 			Verdict:   end.Verdict,
 		}
 		if end.Code != cli.ExitOK {
+			problem := r.problem(a, end, chains)
 			for _, chain := range chains {
 				outcome.Causes = append(outcome.Causes, chain.Cause().Node.View())
 			}
-			problems = append(problems, r.problem(a, end, chains))
+			outcome.Reference = problem.See
+			problems = append(problems, problem)
 		}
 		all.Results = append(all.Results, outcome)
 	}
@@ -96,6 +100,7 @@ func (r *waiting) problem(a Awaited, end *End, chains []explain.Chain) *cli.Prob
 	if len(chains) > 0 {
 		problem.What += ": " + display.Clean(reason(chains[0]))
 		problem.Reason = chains[0].Cause().Reason
+		problem.See = explain.Reference(chains[0].Cause())
 	}
 	switch end.Code {
 	case cli.ExitNotFound:

@@ -98,7 +98,8 @@ func TestDeleteWaitsForADeletionThatFails(t *testing.T) {
 	})
 	got := command.Wait(t)
 	if got.Code != cli.ExitFailed ||
-		!strings.Contains(got.Stderr, "installation shop could not be deleted: execution shop is in phase DeleteFailed") {
+		!strings.Contains(got.Stderr, "installation shop could not be deleted: execution shop is in phase DeleteFailed") ||
+		!strings.HasSuffix(got.Stderr, "\n  see:   docs/reference/errors.md#subobjectfailed\n") {
 		t.Errorf("%+v", got)
 	}
 }

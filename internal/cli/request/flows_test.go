@@ -109,7 +109,10 @@ func (b both) succeeds() {
 func (b both) fails() {
 	b.T.Helper()
 	b.create("bad", lsv1alpha1.PhaseFailed)
-	failed := []string{"installation " + b.prefix + "bad has ended as Failed: DeployItem/", "(MockFailure)", "next:  espalier why " + b.prefix + "bad"}
+	failed := []string{
+		"installation " + b.prefix + "bad has ended as Failed: DeployItem/", "(MockFailure)", "next:  espalier why " + b.prefix + "bad",
+		"\n  see:   docs/reference/errors.md#mockfailure\n",
+	}
 	b.run(request.NewReconcile, "bad", cli.ExitFailed, failed, "--wait")
 	b.run(wait.New, "bad", cli.ExitFailed, failed)
 	b.run(wait.New, "bad", cli.ExitOK, []string{"has ended as Failed\n"}, "--for=finished")

@@ -99,7 +99,7 @@ func TestReconcileWaitFails(t *testing.T) {
 	item.Status.RunStatus = clitest.Status(
 		lsv1alpha1.PhaseFailed,
 		clitest.Of(nextJob),
-		clitest.Error("InvalidManifest", "manifest 2 has no kind"),
+		clitest.Error("InvalidConfiguration", "manifest 2 has no kind"),
 	)
 	clitest.Store(t, s.server, execution, item)
 	s.controller.Settle(t, s.root, lsv1alpha1.PhaseFailed, "SubObjectFailed", "execution shop failed")
@@ -109,6 +109,7 @@ func TestReconcileWaitFails(t *testing.T) {
 		Name, JobID, Phase string
 		ExitCode           int
 		Causes             []cause
+		Reference          string
 	}
 	var printed struct{ Results []result }
 	if err := json.Unmarshal([]byte(got.Stdout), &printed); err != nil || got.Code != cli.ExitFailed {
@@ -122,16 +123,18 @@ func TestReconcileWaitFails(t *testing.T) {
 		Causes: []cause{{
 			Kind:    "DeployItem",
 			Name:    "shop-nginx",
-			Reason:  "InvalidManifest",
+			Reason:  "InvalidConfiguration",
 			Message: "manifest 2 has no kind",
 		}},
+		Reference: "docs/reference/errors.md#invalidconfiguration",
 	}}
 	if diff := cmp.Diff(want, printed.Results); diff != "" {
 		t.Errorf("the results (-want +got):\n%s", diff)
 	}
 	for _, want := range []string{
-		`{"error":"installation shop has ended as Failed: DeployItem/shop-nginx (InvalidManifest): manifest 2 has no kind",`,
-		`"reason":"InvalidManifest",`, `"next":["espalier why shop -n <namespace> `, `"code":2}`,
+		`{"error":"installation shop has ended as Failed: DeployItem/shop-nginx (InvalidConfiguration): manifest 2 has no kind",`,
+		`"reason":"InvalidConfiguration",`, `"next":["espalier why shop -n <namespace> `,
+		`"reference":"docs/reference/errors.md#invalidconfiguration"`, `"code":2}`,
 	} {
 		if !strings.Contains(got.Stderr, want) {
 			t.Errorf("stderr lacks %q:\n%s", want, got.Stderr)
