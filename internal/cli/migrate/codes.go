@@ -3,6 +3,8 @@
 
 package migrate
 
+import "espalier.dev/internal/version"
+
 // Codes of findings. They are what --ignore takes, and what programs rely on. docs/migration.md explains each.
 const (
 	codeControllersElsewhere = "controllers-elsewhere"
@@ -47,3 +49,6 @@ func codeNames() []string {
 		codeApplicationKind, codeGrantMissing, codePromotes, codeApprovals,
 	}
 }
+
+// referenceTo is the place in the documentation that explains a code.
+func referenceTo(code string) string { return version.Page("docs/migration.md#" + code) }

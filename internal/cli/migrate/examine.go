@@ -91,6 +91,7 @@ func (e *examination) add(finding Finding) {
 		return
 	}
 	finding.Check, finding.Ignored = e.check, slices.Contains(e.ignored, finding.Code)
+	finding.Reference = referenceTo(finding.Code)
 	e.report.Findings = append(e.report.Findings, finding)
 }
 

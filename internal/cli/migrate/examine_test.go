@@ -224,6 +224,7 @@ func TestTheCheckFindsWhatIsDifferent(t *testing.T) {
 		t.Errorf("the take-over ends with %d:\n%s", blocked.Code, blocked.Stderr)
 	}
 	e.checkNoTrace(canary, blocked)
+	e.checkReferences(report.Findings, blocked.Stdout)
 	ignored := e.migrate("--dry-run", "--ignore", strings.Join(codeNames(), ","))
 	if ignored.Code != cli.ExitOK || !strings.Contains(ignored.Stdout, "Errors: 0, warnings: 0, notes: 0, ignored: ") {
 		t.Errorf("with everything ignored, the check ends with %d:\n%s", ignored.Code, ignored.Stdout)
@@ -233,6 +234,17 @@ func TestTheCheckFindsWhatIsDifferent(t *testing.T) {
 	}
 	if diff := cmp.Diff(objects, e.objects()); diff != "" {
 		t.Errorf("objects were written:\n%s", diff)
+	}
+}
+
+// checkReferences checks that each code points to its section: in data at each finding, in text once.
+func (e *estate) checkReferences(findings []Finding, text string) {
+	e.Helper()
+	for _, finding := range findings {
+		want := "docs/migration.md#" + finding.Code
+		if finding.Reference != want || strings.Count(text, "\n           see:  "+want+"\n") != 1 {
+			e.Errorf("%s %s refers to %q, in\n%s", finding.Code, finding.Object, finding.Reference, text)
+		}
 	}
 }
 

@@ -64,8 +64,9 @@ func newSystem(env cli.Environment, s *system) *cobra.Command {
 		Long: fmt.Sprintf(`Take over a cluster from %s, and go back.
 
 The command first checks the controllers, the CRDs, the webhooks and every object, and
-lists what Espalier does not support or treats differently, with what to do about it.
-With --dry-run it stops there. An error blocks the take-over, unless --ignore names it.
+lists what Espalier does not support or treats differently, with what to do about it, and
+the section of the documentation that explains it. With --dry-run it stops there. An error
+blocks the take-over, unless --ignore names it.
 
 To take over, it waits for running jobs, scales the controllers of %s to zero, removes
 their webhooks and installs the CRDs of Espalier. It deletes none of your objects and

@@ -28,6 +28,8 @@ type Finding struct {
 	Message string `json:"message"`
 	// Next is what to do: commands, or advice.
 	Next []string `json:"next,omitempty"`
+	// Reference is the place in the documentation that explains the code.
+	Reference string `json:"reference"`
 	// Ignored says that it does not block, because the user wants it so.
 	Ignored bool `json:"ignored,omitempty"`
 }
@@ -168,8 +170,9 @@ func (r *Report) lines() []string {
 	for _, d := range r.Definitions {
 		lines = append(lines, "  "+d.line())
 	}
+	explained := map[string]bool{}
 	for _, check := range r.Checks {
-		lines = append(lines, r.group(check)...)
+		lines = append(lines, r.group(check, explained)...)
 	}
 	count := map[check.Level]int{}
 	ignored := 0
@@ -184,12 +187,18 @@ func (r *Report) lines() []string {
 		count[check.Wrong], count[check.Doubtful], count[Note], ignored))
 }
 
-func (r *Report) group(name string) []string {
+// group shows the findings of a check. The first finding with a code names the place that explains it.
+func (r *Report) group(name string, explained map[string]bool) []string {
 	lines := []string{"", name}
 	for _, finding := range r.Findings {
-		if finding.Check == name {
-			lines = append(lines, finding.lines()...)
+		if finding.Check != name {
+			continue
 		}
+		lines = append(lines, finding.lines()...)
+		if !explained[finding.Code] {
+			lines = append(lines, "           see:  "+finding.Reference)
+		}
+		explained[finding.Code] = true
 	}
 	if len(lines) == 2 {
 		return []string{"", name + ": ok"}
