@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/version"
 )
 
@@ -23,6 +24,25 @@ func Reference(link Link) string {
 		}
 	}
 	return ReferenceTo(words...)
+}
+
+// ReferenceOfHold returns the place in the documentation that explains why an environment of a pipeline does not get a revision; empty if
+// nothing is wrong. The reason of an error says more than the hold that it has led to.
+func ReferenceOfHold(p *pipelines.Pipeline, environment string, reason pipelines.HoldReason) string {
+	var words []string
+	recorded := p.Status.Environments[environment]
+	switch reason {
+	case pipelines.HoldTargetNotReadable:
+		for _, target := range recorded.Targets {
+			words = append(words, target.Reason)
+		}
+	case pipelines.HoldFailed, pipelines.HoldRetrying:
+		if recorded.Promotion == nil || recorded.Promotion.Error == nil {
+			return "" // The section on Failed is about jobs.
+		}
+		return ReferenceTo(recorded.Promotion.Error.Reason)
+	}
+	return ReferenceTo(append(words, string(reason))...)
 }
 
 // ReferenceTo returns the place in the documentation that explains the first known one of some codes and reasons; empty if none is known.

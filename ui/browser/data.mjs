@@ -214,6 +214,7 @@ export function installation(now) {
     progress: progress(13, 9, 0, 1, 3), flow: "Job", component: "example.org/shop", version: "1.9.0", blueprint: "shop",
     why: {
       tone: "failed", answer: "The image of payments has no build for arm64, and all nodes of dev-sa are arm64.", quote: "no match for platform in manifest: shop/payments-api:2.14.1, linux/arm64", quotedBy: "Kubelet",
+      reference: "https://docs.example.org/docs/reference/errors.html#progressingtimeout",
       chain: [
         { ref: ref("Installation", "shop-dev-sa", "shop"), status: status("works", "Progressing", undefined, "1 failed, 3 wait") }, { ref: ref("Installation", "shop-dev-sa", "payments"), status: status("failed", "Failed") },
         { ref: ref("Execution", "shop-dev-sa", "payments"), status: status("failed", "Failed") },

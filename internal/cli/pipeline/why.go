@@ -84,23 +84,8 @@ func (a explanation) print(printer display.Printer) error {
 	return printer.Lines(append(lines, a.grantLines()...)...)
 }
 
-// reference is the place in the documentation that explains what is wrong; empty if nothing is. The reason of an error says more than the
-// state that it has led to.
 func (a explanation) reference(line pipeline.Explanation) string {
-	var words []string
-	recorded := a.subject.Status.Environments[line.Environment]
-	switch line.Reason {
-	case pipelines.HoldTargetNotReadable:
-		for _, target := range recorded.Targets {
-			words = append(words, target.Reason)
-		}
-	case pipelines.HoldFailed, pipelines.HoldRetrying:
-		if recorded.Promotion == nil || recorded.Promotion.Error == nil {
-			return "" // The section on Failed is about jobs.
-		}
-		return explain.ReferenceTo(recorded.Promotion.Error.Reason)
-	}
-	return explain.ReferenceTo(append(words, string(line.Reason))...)
+	return explain.ReferenceOfHold(a.subject.Pipeline, line.Environment, line.Reason)
 }
 
 // grantLines are the grants that are missing, for whoever owns the other namespaces: everything from the first line with three dashes on

@@ -14,6 +14,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	pipelinesv1alpha1 "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/explain"
 	"espalier.dev/internal/objecttree"
 	"espalier.dev/internal/pipeline"
 	"espalier.dev/internal/steer"
@@ -97,7 +98,7 @@ func (b *board) status(environments []Environment) Status {
 		return Status{Tone: Going, Word: "Deleting", Since: timeOf(b.p.DeletionTimestamp.Time)}
 	}
 	if hold, held := b.gravest(); held {
-		return Status{Tone: tonesOfHolds[hold.Reason], Word: string(hold.Reason), Since: timeOf(hold.Since.Time), Message: hold.Message}
+		return b.statusOfHold(hold)
 	}
 	switch run := b.p.Status.Run; {
 	case len(b.p.Status.Environments) == 0:
@@ -108,6 +109,17 @@ func (b *board) status(environments []Environment) Status {
 		return Status{Tone: Done, Word: string(pipelinesv1alpha1.PromotionComplete), Since: timeOf(run.CompletionTime.Time)}
 	}
 	return Status{Tone: Done, Word: string(pipelinesv1alpha1.PromotionComplete)}
+}
+
+func (b *board) statusOfHold(hold pipelinesv1alpha1.Hold) Status {
+	return Status{
+		Tone: tonesOfHolds[hold.Reason], Word: string(hold.Reason), Since: timeOf(hold.Since.Time), Message: hold.Message,
+		Reference: b.referenceOf(hold),
+	}
+}
+
+func (b *board) referenceOf(hold pipelinesv1alpha1.Hold) string {
+	return explain.ReferenceOfHold(b.p, hold.Environment, hold.Reason)
 }
 
 func (b *board) gravest() (pipelinesv1alpha1.Hold, bool) {
@@ -179,7 +191,9 @@ func (b *board) cell(status pipelinesv1alpha1.TargetStatus, seen bool) TargetCel
 		cell.Status = Status{Tone: NotYet, Word: "Pending", Message: "not checked yet"}
 	case status.UnreadableSince != nil:
 		word := cmp.Or(status.Reason, pipelinesv1alpha1.ReasonTargetNotReadable)
-		cell.Status = Status{Tone: Unknown, Word: word, Since: timeOf(status.UnreadableSince.Time), Message: status.Error}
+		cell.Status = Status{
+			Tone: Unknown, Word: word, Since: timeOf(status.UnreadableSince.Time), Message: status.Error, Reference: explain.ReferenceTo(word),
+		}
 	case status.NeverDeployed:
 		cell.Status = Status{Tone: NotYet, Word: string(pipelinesv1alpha1.HoldNeverDeployed), Message: status.Message}
 	case status.Ready:
@@ -221,7 +235,7 @@ func revisionOf(cells []TargetCell, recorded pipelinesv1alpha1.EnvironmentStatus
 func (b *board) statusOfEnvironment(name string, e Environment, recorded pipelinesv1alpha1.EnvironmentStatus) Status {
 	for _, hold := range b.holdsAt(name) {
 		if hold.Reason == pipelinesv1alpha1.HoldStalled || hold.Reason == pipelinesv1alpha1.HoldRolledBack {
-			return Status{Tone: Failed, Word: string(hold.Reason), Since: timeOf(hold.Since.Time), Message: hold.Message}
+			return b.statusOfHold(hold)
 		}
 	}
 	worst := worstCell(e.Targets)
@@ -229,7 +243,9 @@ func (b *board) statusOfEnvironment(name string, e Environment, recorded pipelin
 	case len(e.Targets) == 0:
 		return Status{Tone: NotYet, Word: string(pipelinesv1alpha1.HoldNoTargets), Message: "environment " + name + " has no targets"}
 	case worst.Status.Tone == Failed || worst.Status.Tone == GoingFailed:
-		return Status{Tone: Failed, Word: "Failing", Since: worst.Status.Since, Message: worst.Status.Message}
+		return Status{
+			Tone: Failed, Word: "Failing", Since: worst.Status.Since, Message: worst.Status.Message, Reference: worst.Status.Reference,
+		}
 	case worst.Status.Tone == Unknown:
 		return worst.Status
 	case recorded.Healthy != nil:

@@ -92,7 +92,7 @@ func shop(namespace string) []client.Object {
 	schema, api := clitest.ItemOf(execution, "schema"), clitest.ItemOf(execution, "api")
 	schema.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseSucceeded,
 		times(ago(14*time.Minute), ago(14*time.Minute), ago(14*time.Minute), ago(13*time.Minute)))
-	api.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseFailed, clitest.Error("Timeout", "no match for platform <script>\nsecond line"),
+	api.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseFailed, clitest.Error("ProgressingTimeout", "no match for platform <script>\nsecond line"),
 		times(ago(14*time.Minute), ago(13*time.Minute), nil, ago(4*time.Minute)))
 	api.Status.Deployer = lsv1alpha1.DeployerInformation{Name: "helm"}
 	scope := "Inst.shop"

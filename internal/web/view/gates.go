@@ -138,6 +138,7 @@ func (g gates) health() Gate {
 		gate.State, gate.Since = gatePassed, g.before.Since
 	case tone == Failed || tone == Unknown:
 		gate.State, gate.Since, gate.Detail = gateFailed, g.before.Status.Since, g.before.Status.Message
+		gate.Reference = g.before.Status.Reference
 	case g.card.Coming != "":
 		gate.State, gate.Since, gate.Detail = gateCounting, g.before.Status.Since, g.before.Status.Message
 	}
@@ -271,6 +272,7 @@ func (g gates) stops() []Gate {
 		}
 		gate := Gate{
 			Kind: "hold", Label: string(hold.Reason), State: gateHeld, Since: timeOf(hold.Since.Time), Until: untilOf(&hold), Detail: hold.Message,
+			Reference: g.board.referenceOf(hold),
 		}
 		switch tonesOfHolds[hold.Reason] {
 		case Failed, Unknown:
@@ -300,10 +302,10 @@ func (g gates) strategy() Gate {
 	for _, hold := range g.holds {
 		switch hold.Reason {
 		case pipelinesv1alpha1.HoldRetrying:
-			gate.State, gate.Until, gate.Detail = gateCounting, untilOf(&hold), hold.Message
+			gate.State, gate.Until, gate.Detail, gate.Reference = gateCounting, untilOf(&hold), hold.Message, g.board.referenceOf(hold)
 		case pipelinesv1alpha1.HoldWaitingForMerge, pipelinesv1alpha1.HoldFailed, pipelinesv1alpha1.HoldAbandoned,
 			pipelinesv1alpha1.HoldStalled, pipelinesv1alpha1.HoldRolledBack:
-			gate.Detail = hold.Message
+			gate.Detail, gate.Reference = hold.Message, g.board.referenceOf(hold)
 		}
 	}
 	return gate

@@ -199,7 +199,7 @@ func (t *tree) why() *Why {
 	advice := explain.AdviceFor(first)
 	w := &Why{
 		Tone: toneOf(cause.Node, cause.Reason), Answer: t.answer(first), Quote: explain.Message(cause), QuotedBy: speaker(cause.Node),
-		Chain: []Link{}, Next: advice.Hint, HoldsUp: []Ref{}, Others: []string{},
+		Reference: explain.Reference(cause), Chain: []Link{}, Next: advice.Hint, HoldsUp: []Ref{}, Others: []string{},
 	}
 	w.Commands = append([]string{command(t.node.Namespace(), "why", t.node.Name())}, commandsOf(t.node.Namespace(), advice)...)
 	for _, link := range first {

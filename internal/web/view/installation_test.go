@@ -52,9 +52,10 @@ func TestThePageOfATree(t *testing.T) {
 func TestTheAnswerToWhy(t *testing.T) {
 	w := view.NewInstallation(sceneOf(shop("a")...), "a", "shop").Why
 	expect(t, "answer", w.Answer,
-		"Installation/shop is not done because of DeployItem/shop-payments-api (Timeout): no match for platform <script> …")
+		"Installation/shop is not done because of DeployItem/shop-payments-api (ProgressingTimeout): no match for platform <script> …")
 	expect(t, "quote", w.Quote, "no match for platform <script>\nsecond line")
 	expect(t, "speaker", w.QuotedBy, "deployer helm")
+	expect(t, "reference", w.Reference, "docs/reference/errors.md#progressingtimeout")
 	var chain []string
 	for _, link := range w.Chain {
 		chain = append(chain, link.Ref.Kind+"/"+link.Ref.Name)
@@ -68,6 +69,22 @@ func TestTheAnswerToWhy(t *testing.T) {
 	expect(t, "next", w.Next, "fix the problem above, then start a new job")
 	expect(t, "commands", strings.Join(w.Commands, "; "),
 		"espalier why shop -n a; kubectl describe deployitem shop-payments-api -n a; espalier reconcile shop --wait -n a")
+}
+
+// Each object that has an error leads to what explains it, and no other.
+func TestErrorsLeadToTheDocumentation(t *testing.T) {
+	page := view.NewInstallation(sceneOf(shop("a")...), "a", "shop")
+	for name, want := range map[string]string{
+		"DeployItem shop-payments-api": "progressingtimeout", "Execution shop-payments": "deployitemsfailed",
+		"Installation shop-payments": "subobjectfailed", "Installation shop-mail": "importnotfound",
+		"Installation shop": "", "Installation shop-network": "", "DeployItem shop-payments-schema": "",
+	} {
+		kind, object, _ := strings.Cut(name, " ")
+		if want != "" {
+			want = "docs/reference/errors.md#" + want
+		}
+		expect(t, name, rowOf(t, page, kind, object).Status.Reference, want)
+	}
 }
 
 func TestSpans(t *testing.T) {

@@ -38,7 +38,7 @@ func TestEachCauseIsOneNeed(t *testing.T) {
 	expect(t, "subject", failure.Subject, view.Ref{Kind: "Installation", Namespace: "a", Name: "shop"})
 	expect(t, "holds up", failure.HoldsUp, 2)
 	expect(t, "tone", failure.Tone, view.Failed)
-	expect(t, "reason", failure.Reason, "Timeout")
+	expect(t, "reason", failure.Reason, "ProgressingTimeout")
 	expect(t, "message", failure.Message, "no match for platform <script>\nsecond line")
 	expect(t, "command", failure.Command, "espalier why shop -n a")
 	expect(t, "button", failure.Button, "See why")
@@ -50,7 +50,7 @@ func TestEachCauseIsOneNeed(t *testing.T) {
 	expect(t, "flow", row.Flow, "Job")
 	expect(t, "version", row.Component+" "+row.Version, "example.com/shop 1.9.0")
 	expect(t, "word", row.Status.Word, "Progressing")
-	expect(t, "waits for", row.WaitsFor, "DeployItem/shop-payments-api (Timeout): no match for platform <script> …")
+	expect(t, "waits for", row.WaitsFor, "DeployItem/shop-payments-api (ProgressingTimeout): no match for platform <script> …")
 }
 
 // A root that waits for a failed root is not a separate need.

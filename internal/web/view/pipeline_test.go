@@ -360,15 +360,37 @@ func TestTargetsThatFail(t *testing.T) {
 	dev.Healthy, dev.Targets[0].Ready = nil, false
 	p.Status.Environments["dev"] = dev
 	app := testkit.Installation("dev", "shop").Component("example.com/shop", "1.1.0").Build()
-	app.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseFailed, clitest.Error("Broken", "it broke"))
+	app.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseFailed, clitest.Error("TemplateFailed", "it broke"))
 	page := view.NewPipeline(sceneOf(p, app), "shop", "shop")
 	expect(t, "cell", page.Environments[0].Targets[0].Status.Tone, view.Failed)
 	expect(t, "environment", page.Environments[0].Status.Word, "Failing")
+	const explained = "docs/reference/errors.md#templatefailed"
+	expect(t, "reference", page.Environments[0].Targets[0].Status.Reference, explained)
+	expect(t, "reference of the environment", page.Environments[0].Status.Reference, explained)
+	expect(t, "reference of the gate", page.Environments[1].Gates[0].Reference, explained)
 	expect(t, "progress", page.Environments[0].Progress, view.Progress{All: 1, Failed: 1})
 	expect(t, "gate", page.Environments[1].Gates[0].State, "failed")
 	expect(t, "change", page.Environments[1].Approval.Changes[0], view.FieldShift{
 		Object: "Installation prod/shop", Field: "spec.componentDescriptor.ref.version", Before: "1.0.0", After: "1.1.0",
 	})
+}
+
+// What is wrong with a promotion leads to what explains it: the error says more than the hold.
+func TestGatesLeadToTheDocumentation(t *testing.T) {
+	page := pageOf(line(func(p *pipelines.Pipeline) {
+		e := p.Status.Environments["staging"]
+		e.Targets[0].UnreadableSince, e.Targets[0].Reason, e.Targets[0].Error = ago(time.Hour), "TargetUnreachable", "no route to host"
+		promote(p, "production", pipelines.PromotionStatus{
+			Revision: "1.3.0", Run: 4, State: pipelines.PromotionFailed, StartTime: *ago(time.Hour), Attempts: 2,
+			Error:    &pipelines.PromotionError{Reason: "BranchNotOurs", Message: "no", Permanent: true},
+			Approval: &pipelines.Approval{Decision: pipelines.DecisionApproved, By: "jo", Time: *ago(time.Hour)},
+		})
+	}))
+	staging, gates := page.Environments[1], page.Environments[2].Gates
+	expect(t, "target", staging.Targets[0].Status.Reference, "docs/reference/errors.md#targetunreachable")
+	expect(t, "environment", staging.Status.Reference, "docs/reference/errors.md#targetunreachable")
+	expect(t, "strategy", gates[len(gates)-1].Reference, "docs/reference/errors.md#branchnotours")
+	expect(t, "approval", gates[3].Reference, "")
 }
 
 func TestThePipelineOfTheExample(t *testing.T) {

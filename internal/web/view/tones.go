@@ -16,7 +16,10 @@ import (
 
 // statusOf returns the state of an object of a tree, with what is known to hold it up.
 func statusOf(node *objecttree.Node, known objecttree.Explanation) Status {
-	status := Status{Tone: toneOf(node, known.Reason), Word: node.Phase(), Message: known.Message}
+	status := Status{
+		Tone: toneOf(node, known.Reason), Word: node.Phase(), Message: known.Message,
+		Reference: explain.Reference(explain.Link{Node: node, Explanation: known}),
+	}
 	status.Since = timeOf(node.Since())
 	if status.Since == nil {
 		status.Since = timeOf(known.Since)

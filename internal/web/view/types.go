@@ -34,12 +34,14 @@ type Ref struct {
 	Name      string `json:"name"`
 }
 
-// Status is the state of something. Word is that of the API, such as Progressing or WaitingForApproval.
+// Status is the state of something. Word is that of the API, such as Progressing or WaitingForApproval. Reference is where an error is
+// explained: the address of the documentation if it is published, or else a path in it; empty if there is no error.
 type Status struct {
-	Tone    Tone       `json:"tone"`
-	Word    string     `json:"word"`
-	Since   *time.Time `json:"since,omitempty"`
-	Message string     `json:"message,omitempty"`
+	Tone      Tone       `json:"tone"`
+	Word      string     `json:"word"`
+	Since     *time.Time `json:"since,omitempty"`
+	Message   string     `json:"message,omitempty"`
+	Reference string     `json:"reference,omitempty"`
 }
 
 // Progress counts deploy items or targets.
@@ -131,15 +133,17 @@ type OverviewChange struct {
 
 // Why is the answer to "why is this waiting?", from the object of the page to the cause.
 type Why struct {
-	Tone     Tone     `json:"tone"`
-	Answer   string   `json:"answer"`
-	Quote    string   `json:"quote,omitempty"`
-	QuotedBy string   `json:"quotedBy,omitempty"`
-	Chain    []Link   `json:"chain"`
-	Next     string   `json:"next,omitempty"`
-	Commands []string `json:"commands"`
-	HoldsUp  []Ref    `json:"holdsUp"`
-	Others   []string `json:"others"`
+	Tone     Tone   `json:"tone"`
+	Answer   string `json:"answer"`
+	Quote    string `json:"quote,omitempty"`
+	QuotedBy string `json:"quotedBy,omitempty"`
+	// Reference is where the documentation explains the cause, as in a Status.
+	Reference string   `json:"reference,omitempty"`
+	Chain     []Link   `json:"chain"`
+	Next      string   `json:"next,omitempty"`
+	Commands  []string `json:"commands"`
+	HoldsUp   []Ref    `json:"holdsUp"`
+	Others    []string `json:"others"`
 }
 
 // Link is one step of a chain.
@@ -420,7 +424,7 @@ type TargetCell struct {
 	Status    Status `json:"status"`
 }
 
-// Gate is a condition that a promotion must meet: approval, soak, window, hold, strategy or health.
+// Gate is a condition that a promotion must meet: approval, soak, window, hold, strategy or health. Reference is like that of a Status.
 type Gate struct {
 	Kind   string     `json:"kind"`
 	Label  string     `json:"label"`
@@ -428,6 +432,8 @@ type Gate struct {
 	Until  *time.Time `json:"until,omitempty"`
 	Since  *time.Time `json:"since,omitempty"`
 	Detail string     `json:"detail,omitempty"`
+
+	Reference string `json:"reference,omitempty"`
 }
 
 // Consent is an approval that a promotion waits for, with its effect.

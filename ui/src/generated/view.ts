@@ -26,12 +26,16 @@ export interface Ref {
   name: string;
 }
 
-/** Status is the state of something. Word is that of the API, such as Progressing or WaitingForApproval. */
+/**
+ * Status is the state of something. Word is that of the API, such as Progressing or WaitingForApproval. Reference is where an error is
+ * explained: the address of the documentation if it is published, or else a path in it; empty if there is no error.
+ */
 export interface Status {
   tone: Tone;
   word: string;
   since?: Time;
   message?: string;
+  reference?: string;
 }
 
 /** Progress counts deploy items or targets. */
@@ -131,6 +135,8 @@ export interface Why {
   answer: string;
   quote?: string;
   quotedBy?: string;
+  /** Reference is where the documentation explains the cause, as in a Status. */
+  reference?: string;
   chain: Link[];
   next?: string;
   commands: string[];
@@ -420,7 +426,7 @@ export interface TargetCell {
   status: Status;
 }
 
-/** Gate is a condition that a promotion must meet: approval, soak, window, hold, strategy or health. */
+/** Gate is a condition that a promotion must meet: approval, soak, window, hold, strategy or health. Reference is like that of a Status. */
 export interface Gate {
   kind: string;
   label: string;
@@ -429,6 +435,7 @@ export interface Gate {
   until?: Time;
   since?: Time;
   detail?: string;
+  reference?: string;
 }
 
 /** Consent is an approval that a promotion waits for, with its effect. */

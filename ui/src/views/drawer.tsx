@@ -6,6 +6,7 @@ import { useId, useState } from "preact/hooks";
 import { api, Refusal } from "../api";
 import type { Asked } from "../asked";
 import type { Deployed, Event, Live, Ref, Row, Value } from "../documents";
+import { Explained } from "../explained";
 import { absolute, clock, number } from "../format";
 import { Icon } from "../icons";
 import { Age, CommandLine, CopyButton, Loading, LongText, RefLink, StatusIcon, useBook } from "../parts";
@@ -39,6 +40,7 @@ export function Drawer({ row, events, tab, live, onTab, onClose, onGo, onAgain }
         <div class="t"><StatusIcon status={row.status} large /><div class="grow"><b class="name" title={`${row.ref.namespace}/${row.ref.name}`}>{row.title}</b><span class="sub">{row.ref.kind}{row.type && <> · <span title={row.type}>{row.type.split("/").pop()}</span></>} · {row.status.word} <Age since={row.status.since} before="for " /></span></div>
           <button type="button" class="btn quiet icon" aria-label="Close" onClick={onClose}><Icon name="x" /></button></div>
         {row.status.message && <p class={`message ${row.status.tone === "failed" || row.status.tone === "going-failed" ? "s-failed" : ""}`}><LongText text={row.status.message} limit={240} /></p>}
+        <Explained at={row.status.reference} />
         <div class="seg tabs" role="tablist" aria-label={`Parts of ${row.title}`} onKeyDown={keys}>
           {tabs.map((each, i) => (
             <button type="button" key={each} role="tab" id={`${id}-${each}`} aria-selected={each === tab} aria-controls={`${id}-panel`} tabIndex={each === tab ? 0 : -1} onClick={() => onTab(each)} title={`Key ${i + 1}`}>

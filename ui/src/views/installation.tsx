@@ -9,6 +9,7 @@ import { api } from "../api";
 import { Book, type Asked } from "../asked";
 import { useCommands } from "../commands";
 import type { Event, Installation, Live, Ref, Row, Tone, Why } from "../documents";
+import { Explained } from "../explained";
 import { clock, count, duration, number, progressWords, secondsBetween } from "../format";
 import { GraphBox } from "../graph";
 import { Icon } from "../icons";
@@ -184,6 +185,7 @@ function WhyBox({ why, doc, onGo }: { why: Why; doc: Installation; onGo: (ref: R
           <p class={`q s-${tone}`}><StatusIcon status={{ tone: why.tone, word: "" }} />{doc.status.tone === "going" || doc.status.tone === "going-failed" ? "Why is this not gone?" : "Why is this not done?"}</p>
           <h2 id="answer">{why.answer}</h2>
           {why.quote && <p class="say">{why.quotedBy || "The object"} says: <code><LongText text={why.quote} /></code></p>}
+          <Explained at={why.reference} />
           {shown.length > 0 && (
             <ol class="chain" aria-label="From this installation down to the cause">
               {shown.map((link, i) => (

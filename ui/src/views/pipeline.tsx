@@ -7,6 +7,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ActionButton, Actions, ask, Menu } from "../actions";
 import { useCommands } from "../commands";
 import type { Consent, Environment, FieldShift, Gate, Lane, Mark, Pipeline, TargetCell } from "../documents";
+import { Explained } from "../explained";
 import { absolute, clock, count, duration, moment, number } from "../format";
 import { byObject, gateIcon, holding, leadOf } from "../gate-model";
 import { useGlide } from "../glide";
@@ -122,6 +123,7 @@ function Card({ env, doc }: { env: Environment; doc: Pipeline }) {
         <div class="t"><span class="cutoff" title={env.name}>{env.name}</span><Pill status={env.status} word={health(env)} /></div>
         <div class="big" data-spot={env.revision ? cardSpot(env.name) : undefined}><span class="cutoff" title={env.revision}>{env.revision || "—"}</span>{env.since && <small><Age since={env.since} before="for " /></small>}</div>
         {env.status.message && env.status.tone !== "done" && <p class={`note s-${colour(env.status.tone)}`}>{env.status.message}</p>}
+        <Explained at={env.status.reference} />
       </div>
       {env.targets.length > 0 ? <Cells cells={env.targets} name={doc.ref.name} /> : <p class="nothing">No targets.</p>}
       {actions.length > 0 && <div class="ft"><span class="grow cutoff">{env.coming ? `${env.coming} is on its way` : env.status.word}</span><Menu actions={actions} subject={{ ref: doc.ref, environment: env.name, revision: env.coming ?? env.revision }} label={`Actions on ${env.name}`} /></div>}
@@ -158,7 +160,7 @@ function Gates({ env, from }: { env: Environment; from: string | undefined }) {
         <ul class="gates">
           {env.gates.map((gate, i) => (
             <li key={i} class={gate.state === "yours" ? "on" : gate.state === "not-reached" ? "off" : ""}>
-              <Icon name={gateIcon(gate)} class={gateTones[gate.state] ?? "s-idle"} /><b>{gate.label}</b><GateDetail gate={gate} />
+              <Icon name={gateIcon(gate)} class={gateTones[gate.state] ?? "s-idle"} /><b>{gate.label}</b><GateDetail gate={gate} /><Explained at={gate.reference} />
             </li>
           ))}
         </ul>
