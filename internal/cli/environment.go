@@ -23,6 +23,9 @@ import (
 	"espalier.dev/internal/offline"
 )
 
+// LogOfUp is the file in the data directory of "espalier up" to which the controllers log. The kubeconfig of its control plane is beside it.
+const LogOfUp = "espalier.log"
+
 // Environment is what commands take from the process and the machine they run on.
 type Environment struct {
 	genericiooptions.IOStreams

@@ -4,23 +4,20 @@
 package web
 
 import (
-	"encoding/json"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"espalier.dev/internal/web/loglines"
 	"espalier.dev/internal/web/view"
 )
 
 const (
 	// maxLogLines is the number of lines kept and shown per deploy item, maxLogItems the number of deploy items with lines.
 	maxLogLines, maxLogItems = 200, 500
-	// maxLogText is the maximum length of a line.
-	maxLogText = 2000
 	// logKind is the key under which controllers log the deploy item that a line is about.
 	logKind = "DeployItem"
 )
@@ -131,7 +128,7 @@ func (s *keepingSink) keep(level, message string, keysAndValues []any) {
 		return
 	}
 	now := time.Now().UTC()
-	s.keeper.add(with.item, view.LogLine{Time: &now, Level: level, Text: shortened(message + with.values)})
+	s.keeper.add(with.item, view.LogLine{Time: &now, Level: level, Text: loglines.Shortened(message + with.values)})
 }
 
 // with returns a sink with additional values.
@@ -141,51 +138,12 @@ func (s *keepingSink) with(keysAndValues []any) *keepingSink {
 		key := fmt.Sprint(keysAndValues[i])
 		switch {
 		case key == logKind:
-			next.item = namedBy(keysAndValues[i+1])
-		case !ofEveryLine[key]:
-			next.values += fmt.Sprintf(" %s=%s", key, plainText(keysAndValues[i+1]))
+			next.item = loglines.NamedBy(keysAndValues[i+1])
+		case !loglines.OfEveryLine(key):
+			next.values += fmt.Sprintf(" %s=%s", key, loglines.Plain(keysAndValues[i+1]))
 		}
 	}
 	return &next
-}
-
-// ofEveryLine are the keys that controller-runtime adds to all lines, which add nothing about the deploy item.
-var ofEveryLine = map[string]bool{
-	logKind: true, "namespace": true, "name": true, "kind": true, "controller": true, "controllerGroup": true, "controllerKind": true,
-	"reconcileID": true,
-}
-
-// namedBy returns the object that a logged value names, in the form of klog.KObj or its JSON.
-func namedBy(value any) client.ObjectKey {
-	text, err := json.Marshal(value)
-	var named struct{ Namespace, Name string }
-	if err != nil || json.Unmarshal(text, &named) != nil {
-		return client.ObjectKey{}
-	}
-	return client.ObjectKey{Namespace: named.Namespace, Name: named.Name}
-}
-
-func plainText(value any) string {
-	switch v := value.(type) {
-	case error:
-		return v.Error()
-	case string:
-		return v
-	case fmt.Stringer:
-		return v.String()
-	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Sprint(value)
-	}
-	return strings.Trim(string(text), "\"")
-}
-
-func shortened(text string) string {
-	if len(text) > maxLogText {
-		return strings.ToValidUTF8(text[:maxLogText], "") + " ..."
-	}
-	return text
 }
 
 // WithValues returns a sink that adds values to its lines.

@@ -7,11 +7,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,14 +19,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"espalier.dev/internal/masking"
+	"espalier.dev/internal/web/loglines"
 	"espalier.dev/internal/web/rights"
 	"espalier.dev/internal/web/view"
 )
 
 const (
-	// controllersLabel selects the pods of the controllers, and controllersNamespace is where they are searched for readers who may not list
-	// pods in all namespaces.
-	controllersLabel     = "app.kubernetes.io/name=espalier-controller"
+	// controllersNamespace is where the pods of the controllers are searched for readers who may not list pods in all namespaces.
 	controllersNamespace = "espalier-system"
 	// maxLogPods, logTail and maxLogBytes bound what is read, logPatience how long that takes.
 	maxLogPods  = 8
@@ -69,7 +66,7 @@ func (by caller) podLogs(ctx context.Context, item client.ObjectKey) (view.Logs,
 		return shown, nil
 	}
 	if len(pods) == 0 {
-		shown.Message = "No pod here has the label " + controllersLabel + ", so the controllers run elsewhere. See their logs there."
+		shown.Message = "No pod here has the label " + loglines.ControllersLabel + ", so the controllers run elsewhere. See their logs there."
 		return shown, nil
 	}
 	for i := range pods[:min(len(pods), maxLogPods)] {
@@ -96,7 +93,7 @@ func timeIn(line view.LogLine) time.Time {
 
 // controllerPods returns the pods of the controllers, from all namespaces or from their usual one.
 func controllerPods(ctx context.Context, core corev1client.PodsGetter) ([]corev1.Pod, error) {
-	options := metav1.ListOptions{LabelSelector: controllersLabel, Limit: maxLogPods}
+	options := metav1.ListOptions{LabelSelector: loglines.ControllersLabel, Limit: maxLogPods}
 	pods, err := core.Pods("").List(ctx, options)
 	if apierrors.IsForbidden(err) {
 		pods, err = core.Pods(controllersNamespace).List(ctx, options)
@@ -108,7 +105,7 @@ func controllerPods(ctx context.Context, core corev1client.PodsGetter) ([]corev1
 }
 
 func whyNoLogs(right rights.Right, namespace string, err error) string {
-	where := fmt.Sprintf("Logs come from the pods with the label %s. ", controllersLabel)
+	where := fmt.Sprintf("Logs come from the pods with the label %s. ", loglines.ControllersLabel)
 	if apierrors.IsForbidden(err) {
 		return where + fmt.Sprintf("You may not read them: this needs the right to %s %s in namespace %s. To check: %s. "+
 			"Ask an administrator of this cluster to grant it.", right.Verb, right.Resource, namespace, right.Command(namespace))
@@ -138,56 +135,15 @@ func linesAbout(ctx context.Context, core corev1client.PodsGetter, pod *corev1.P
 	return lines, scanner.Err()
 }
 
-// logLineOf parses a line of a controller, in JSON or console format; false if it is not about the deploy item.
+// logLineOf parses a line of a controller; false if it is not about the deploy item.
 func logLineOf(text string, item client.ObjectKey) (view.LogLine, bool) {
-	start := strings.IndexByte(text, '{')
-	if start < 0 {
+	parsed, about := loglines.Parse(text)
+	if !about || parsed.About[logKind] != item {
 		return view.LogLine{}, false
 	}
-	var fields map[string]any
-	if json.Unmarshal([]byte(text[start:]), &fields) != nil || namedBy(fields[logKind]) != item {
-		return view.LogLine{}, false
+	line := view.LogLine{Level: parsed.Level, Text: parsed.Text}
+	if !parsed.Time.IsZero() {
+		line.Time = &parsed.Time
 	}
-	for i, part := range strings.Split(strings.TrimSpace(text[:start]), "\t") { // Lines in console format start with time, level and message.
-		switch {
-		case i == 0 && part != "":
-			fields["time"] = part
-		case i == 1:
-			fields["level"] = strings.ToLower(part)
-		case part != "":
-			fields["msg"] = part
-		}
-	}
-	return lineOf(fields), true
-}
-
-// lineOf converts the fields of a JSON line.
-func lineOf(fields map[string]any) view.LogLine {
-	said := func(key string) string {
-		text, _ := fields[key].(string)
-		return text
-	}
-	line := view.LogLine{Level: "info", Text: said("msg")}
-	if level := said("level"); level == "error" || level == "debug" {
-		line.Level = level
-	}
-	if at, err := time.Parse(time.RFC3339Nano, said("time")); err == nil {
-		at = at.UTC()
-		line.Time = &at
-	}
-	if failed := said("error"); failed != "" {
-		line.Text += ": " + failed
-	}
-	for _, key := range []string{"time", "level", "msg", "error", "logger", "stacktrace"} {
-		delete(fields, key)
-	}
-	var rest []string
-	for key, value := range fields {
-		if !ofEveryLine[key] {
-			rest = append(rest, fmt.Sprintf(" %s=%s", key, plainText(value)))
-		}
-	}
-	slices.Sort(rest)
-	line.Text = shortened(line.Text + strings.Join(rest, ""))
-	return line
+	return line, true
 }

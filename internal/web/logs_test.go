@@ -21,6 +21,7 @@ import (
 
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/kubelet"
+	"espalier.dev/internal/web/loglines"
 	"espalier.dev/internal/web/view"
 )
 
@@ -55,9 +56,9 @@ func TestWhatIsKeptHasLimits(t *testing.T) {
 	for i := range maxLogLines + 5 {
 		about("busy").Info(strconv.Itoa(i))
 	}
-	about("busy").Info(strings.Repeat("x", maxLogText+100))
+	about("busy").Info(strings.Repeat("x", loglines.MaxText+100))
 	lines := keeper.Of(client.ObjectKey{Namespace: "a", Name: "busy"})
-	if len(lines) != maxLogLines || lines[0].Text != "6" || len(lines[maxLogLines-1].Text) > maxLogText+4 {
+	if len(lines) != maxLogLines || lines[0].Text != "6" || len(lines[maxLogLines-1].Text) > loglines.MaxText+4 {
 		t.Errorf("%d lines, the first is %+v", len(lines), lines[0])
 	}
 	for i := range maxLogItems {

@@ -60,8 +60,13 @@ code is 4 if there is an error, and 0 if there are only warnings and unknowns.
 
 // AddSystemFlags adds the flags that say where the controllers run.
 func AddSystemFlags(cmd *cobra.Command, subject *Subject) {
-	cmd.Flags().StringVar(&subject.System, "system-namespace", "espalier-system", "namespace of the controllers")
+	AddSystemNamespaceFlag(cmd, &subject.System)
 	cmd.Flags().StringVar(&subject.Account, "service-account", "espalier-controller", "service account of the controllers")
+}
+
+// AddSystemNamespaceFlag adds the flag that names the namespace of the controllers.
+func AddSystemNamespaceFlag(cmd *cobra.Command, namespace *string) {
+	cmd.Flags().StringVar(namespace, "system-namespace", "espalier-system", "namespace of the controllers")
 }
 
 func run(ctx context.Context, opts options) error {

@@ -7,7 +7,10 @@
 package connect
 
 import (
+	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -22,6 +25,7 @@ import (
 	// Kubeconfigs may ask for these ways to log in, as with any kubectl.
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"espalier.dev/api"
@@ -105,6 +109,27 @@ func (a *Access) chooseKubeconfig() {
 	if *a.flags.KubeConfig == "" && a.env.Getenv("KUBECONFIG") == "" {
 		*a.flags.KubeConfig = a.env.OwnKubeconfig()
 	}
+}
+
+// BesideKubeconfig returns the path of a file that is beside the kubeconfig; empty if there is none, or if the kubeconfig does not lead to
+// the cluster that the command uses.
+func (a *Access) BesideKubeconfig(name string) string {
+	config, err := a.Config()
+	if err != nil {
+		return ""
+	}
+	kubeconfig := cmp.Or(*a.flags.KubeConfig, a.env.Getenv("KUBECONFIG"))
+	known, err := clientcmd.LoadFromFile(kubeconfig)
+	if err != nil {
+		return ""
+	}
+	path := filepath.Join(filepath.Dir(kubeconfig), name)
+	for _, cluster := range known.Clusters {
+		if _, err := os.Stat(path); err == nil && cluster.Server == config.Host {
+			return path
+		}
+	}
+	return ""
 }
 
 // Client returns a client for the kinds of this project and those they refer to. It asks the server about nothing but

@@ -54,7 +54,7 @@ func (s *session) follow(parent context.Context, all *found) {
 	defer cancel()
 	search := time.NewTicker(searching)
 	defer search.Stop()
-	f.printNewEvents(ctx, all)
+	f.printNew(ctx, all)
 	f.open(ctx, all)
 	for !f.over(all) {
 		select {
@@ -66,10 +66,10 @@ func (s *session) follow(parent context.Context, all *found) {
 			return
 		}
 		f.search(ctx, all)
-		f.printNewEvents(ctx, all)
+		f.printNew(ctx, all)
 		f.open(ctx, all)
 	}
-	f.printLastEvents(ctx, all)
+	f.printLast(ctx, all)
 }
 
 // search looks for pods again. A cluster that does not answer may do so the next time. If the object is gone, so is its job.

@@ -25,10 +25,7 @@ func (s *session) eventLines(ctx context.Context, all *found) ([]line, error) {
 	if ctx.Err() != nil {
 		err = nil // The user has interrupted the command.
 	}
-	begin := all.begun.Truncate(time.Second) // Some events know no more than seconds.
-	if s.options.since > 0 {
-		begin = s.options.env.Now().Add(-s.options.since)
-	}
+	begin := s.begin(all)
 	wanted := map[view.Ref]bool{}
 	for _, about := range all.objects {
 		wanted[about] = true
@@ -41,6 +38,14 @@ func (s *session) eventLines(ctx context.Context, all *found) ([]line, error) {
 	}
 	slices.SortStableFunc(lines, func(a, b line) int { return a.at.Compare(b.at) })
 	return lines, err
+}
+
+// begin is the time since when the flags want lines.
+func (s *session) begin(all *found) time.Time {
+	if s.options.since > 0 {
+		return s.options.env.Now().Add(-s.options.since)
+	}
+	return all.begun.Truncate(time.Second) // Some events know no more than seconds.
 }
 
 // linesOf returns the line of an Event, unless it is older than a time or was returned before.
@@ -77,18 +82,22 @@ func (f *follower) printEvents(ctx context.Context, all *found) error {
 	return err
 }
 
-// printNewEvents prints events before the end: what cannot be listed now is listed the next time.
-func (f *follower) printNewEvents(ctx context.Context, all *found) {
+// printNew prints events, and lines of the controllers, before the end: what cannot be read now is read the next time.
+func (f *follower) printNew(ctx context.Context, all *found) {
 	if err := f.printEvents(ctx, all); err != nil {
 		f.note(fmt.Sprintf("cannot list the events of namespace %s, retrying: %v", f.finder.connection.Namespace, err))
 	}
+	for _, problem := range f.printControllers(ctx, all) {
+		f.note("retrying: " + problem)
+	}
 }
 
-// printLastEvents prints events at the end.
-func (f *follower) printLastEvents(ctx context.Context, all *found) {
+// printLast prints events, and lines of the controllers, at the end.
+func (f *follower) printLast(ctx context.Context, all *found) {
 	if err := f.printEvents(ctx, all); err != nil {
 		f.complain(f.lackOfEvents(err))
 	}
+	f.complain(f.printControllers(ctx, all)...)
 }
 
 // streamOf is a stream of lines that are all known.

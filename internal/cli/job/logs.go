@@ -14,6 +14,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/check"
 	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/reach"
 	"espalier.dev/internal/objecttree"
@@ -26,7 +27,10 @@ type logsOptions struct {
 	since  time.Duration
 	tail   int64
 	events bool
-	name   string
+	// controllers says that lines of the controllers are wanted, and system is their namespace.
+	controllers bool
+	system      string
+	name        string
 	// patience is how long a log may keep its reader waiting, for an answer or, unless it is followed, for the next line.
 	patience time.Duration
 }
@@ -60,17 +64,27 @@ finished and all containers have ended; Ctrl-C ends it before.
 
   [event DeployItem/shop-web-nginx] Failed: 0 of 2 pods are available
 
+--controllers adds what the controllers and deployers of Espalier have logged about the
+objects of the tree:
+
+  [controllers DeployItem/shop-web-nginx] Failed: manifest 2 has no kind phase=Failed
+
+It reads the pods of the controllers, or, if the command uses the control plane of
+"espalier up", the file to which that logs.
+
 A log that cannot be read is named on standard error; the others are shown, and the exit
 code is 1. The command needs the right to list pods and to get pods/log in the namespace
 of the deploy items; for target clusters, the right to read the Targets and their
 Secrets. There, the credential of the Target needs the rights to the pods. For --events,
-it needs the right to list events.events.k8s.io.
+it needs the right to list events.events.k8s.io; for --controllers, the right to list pods
+and to get pods/log in the namespace of the controllers.
 
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier logs shop
   espalier logs shop --follow
   espalier logs shop --since 24h --tail 50
   espalier logs shop --events
+  espalier logs shop --controllers
   espalier logs deployitem/shop-web-nginx`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -82,6 +96,8 @@ it needs the right to list events.events.k8s.io.
 	cmd.Flags().DurationVar(&opts.since, "since", 0, "show lines that are newer than this, such as 10m; default: since the job started")
 	cmd.Flags().Int64Var(&opts.tail, "tail", everyLine, "how many of the last lines of each container to show; -1 means all")
 	cmd.Flags().BoolVar(&opts.events, "events", false, "also show the events of the installations, executions and deploy items")
+	cmd.Flags().BoolVar(&opts.controllers, "controllers", false, "also show what the controllers and deployers have logged about the tree")
+	check.AddSystemNamespaceFlag(cmd, &opts.system)
 	opts.access = connect.AddFlags(cmd, env)
 	cmd.ValidArgsFunction = oneInstallation(opts.access)
 	return cmd

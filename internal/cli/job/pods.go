@@ -39,6 +39,8 @@ type source struct {
 	masks *masking.Values
 	// since is when the first line that matters was written; zero for all lines.
 	since time.Time
+	// controllers says that it is one of the controllers: only some of its lines matter, and it never ends.
+	controllers bool
 }
 
 // title names the source in front of its lines.

@@ -24,6 +24,7 @@ import (
 
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/display"
+	"espalier.dev/internal/web/view"
 )
 
 const (
@@ -54,6 +55,8 @@ type session struct {
 	told    map[string]bool
 	// toldEvents are the Events that were printed, with the times at which they were seen last. Only one goroutine uses it.
 	toldEvents map[types.UID]time.Time
+	// controllers is what is known of the logs of the controllers. Only one goroutine uses it.
+	controllers controllerLog
 	// incomplete says that something could not be read.
 	incomplete bool
 	broken     error // why standard output takes nothing any more
@@ -62,6 +65,7 @@ type session struct {
 func newSession(o logsOptions, f *finder) *session {
 	return &session{
 		options: o, finder: f, printer: display.To(o.env, o.env.Out), told: map[string]bool{}, toldEvents: map[types.UID]time.Time{},
+		controllers: controllerLog{tree: map[view.Ref]bool{}, last: map[string]time.Time{}},
 	}
 }
 
@@ -106,14 +110,17 @@ func (s *session) print(from source, l line) error {
 	return s.broken
 }
 
+// follows reports whether a log is read until its container ends.
+func (s *session) follows(from source) bool { return s.options.follow && !from.controllers }
+
 // opening says what is wanted of a log: lines after a time if some of it was read before, or else what the flags say.
 func (s *session) opening(from source, resume time.Time) *corev1.PodLogOptions {
-	options := &corev1.PodLogOptions{Container: from.container, Timestamps: true, Follow: s.options.follow}
+	options := &corev1.PodLogOptions{Container: from.container, Timestamps: true, Follow: s.follows(from)}
 	if !resume.IsZero() {
 		options.SinceTime = new(metav1.NewTime(resume))
 		return options
 	}
-	if s.options.tail != everyLine {
+	if s.options.tail != everyLine && !from.controllers {
 		options.TailLines = new(s.options.tail)
 	}
 	switch {
@@ -134,7 +141,7 @@ func (s *session) read(parent context.Context, from source, resume time.Time, ta
 	limit := time.AfterFunc(s.options.patience, func() { cancel(fmt.Errorf("timed out after %s waiting for an answer", s.options.patience)) })
 	defer limit.Stop()
 	wait := func() {
-		if limit.Stop(); !s.options.follow {
+		if limit.Stop(); !s.follows(from) {
 			limit.Reset(s.options.patience)
 		}
 	}
@@ -214,8 +221,10 @@ func (s *session) merge(parent context.Context, all *found) {
 	if err != nil {
 		s.complain(s.lackOfEvents(err))
 	}
-	sources = append(slices.Clip(sources), source{})
-	for next := range inOrder(append(streams, streamOf(events))) {
+	controllers, problems := s.controllerLines(ctx, all)
+	s.complain(problems...)
+	sources = append(slices.Clip(sources), source{}, source{})
+	for next := range inOrder(append(streams, streamOf(events), streamOf(s.options.lastOf(controllers)))) {
 		if s.print(sources[next.stream], next.line) != nil {
 			break
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-logr/logr"
 
+	"espalier.dev/internal/cli"
 	"espalier.dev/internal/manager"
 )
 
@@ -22,7 +23,7 @@ func openLog(opts options, dir string) (log logr.Logger, name string, err error)
 		log, err = manager.NewLogger(opts.streams.ErrOut, manager.LogOptions{Format: manager.LogConsole, Level: "info"})
 		return log, "", err
 	}
-	name = filepath.Join(dir, "espalier.log")
+	name = filepath.Join(dir, cli.LogOfUp)
 	if err := os.Rename(name, name+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return log, "", fmt.Errorf("set the former log aside: %w", err)
 	}
