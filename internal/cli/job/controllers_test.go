@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -211,5 +212,33 @@ func TestLogsOfTheControllersOnThisMachine(t *testing.T) {
 	s.end()
 	if got := following.Wait(t); got.Code != cli.ExitOK || got.Stdout != want+"[controllers Installation/shop] error Not done: again attempt=3\n" {
 		t.Errorf("exit code %d:\n%s%s", got.Code, got.Stdout, got.Stderr)
+	}
+}
+
+// A log beside a kubeconfig is not that of the cluster if a flag leads elsewhere.
+func TestLogsOfTheControllersOfAnotherCluster(t *testing.T) {
+	s := newLogStage(t)
+	var addresses []string
+	kubeconfig := ""
+	for range 2 {
+		kubeconfig = clitest.Front(t, s.server, func(*http.Request) *http.Response { return nil })
+		known, err := clientcmd.LoadFromFile(kubeconfig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cluster := range known.Clusters {
+			addresses = append(addresses, cluster.Server)
+		}
+	}
+	text := logged(t, manager.LogConsole, "Installation", s.namespace, "shop", nil) + "\n"
+	if err := os.WriteFile(filepath.Join(filepath.Dir(kubeconfig), cli.LogOfUp), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"shop", "--controllers", "--since", "100000h", "--system-namespace", s.server.Namespace(t), "--kubeconfig", kubeconfig, "--server"}
+	for i, want := range []int{cli.ExitError, cli.ExitOK} {
+		got := s.logs(nil, append(args, addresses[i])...)
+		if got.Code != want || strings.Contains(got.Stdout, "Working on shop") != (want == cli.ExitOK) {
+			t.Errorf("at address %d: %+v", i, got)
+		}
 	}
 }
