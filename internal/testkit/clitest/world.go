@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -91,10 +92,11 @@ func ItemOf(execution *lsv1alpha1.Execution, as string) *lsv1alpha1.DeployItem {
 		Label(lsv1alpha1.ExecutionManagedByLabel, execution.Name).Label(lsv1alpha1.ExecutionManagedNameLabel, as).Target("cluster").Build()
 }
 
-// Store creates objects together with their statuses.
+// Store creates objects together with their statuses. Installations own what is below them, if they exist already.
 func Store(t testing.TB, server *testkit.APIServer, objects ...client.Object) {
 	t.Helper()
 	for _, object := range objects {
+		own(t, server, object)
 		wanted := object.DeepCopyObject().(client.Object)
 		testkit.Create(t, server, object)
 		wanted.SetResourceVersion(object.GetResourceVersion())
@@ -103,6 +105,29 @@ func Store(t testing.TB, server *testkit.APIServer, objects ...client.Object) {
 			t.Fatalf("store the status of %s: %v", object.GetName(), err)
 		}
 	}
+}
+
+// own makes the installation above an object its owner.
+func own(t testing.TB, server *testkit.APIServer, object client.Object) {
+	t.Helper()
+	above := object.GetLabels()[lsv1alpha1.EncompassedByLabel]
+	for _, owner := range object.GetOwnerReferences() {
+		if owner.Kind == "Installation" {
+			above = owner.Name
+		}
+	}
+	if above == "" {
+		return
+	}
+	owner := &lsv1alpha1.Installation{}
+	err := server.Client().Get(t.Context(), client.ObjectKey{Namespace: object.GetNamespace(), Name: above}, owner)
+	if apierrors.IsNotFound(err) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	object.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(owner, lsv1alpha1.SchemeGroupVersion.WithKind("Installation"))})
 }
 
 // Shop stores a tree in the middle of a job: the database has succeeded, and the web server waits for its pods.
