@@ -234,12 +234,13 @@ func TestAnItemNoticesTheSecretOfItsTarget(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "credential"},
 		Data:       map[string][]byte{"kubeconfig": kubeconfig},
 	}
+	key := client.ObjectKeyFromObject(secret)
 	d := &scripted{deploy: func(ctx context.Context, work deployer.Work) (deployer.Progress, error) {
 		if work.Item.Name != "db" {
 			return deployer.Progress{Done: true}, nil
 		}
 		now := &corev1.Secret{}
-		err := w.Client().Get(ctx, client.ObjectKeyFromObject(secret), now)
+		err := w.Client().Get(ctx, key, now)
 		waiting := decision.Reason{Code: lsv1alpha1.ReasonWaitingForReadiness, Message: "waiting for another credential"}
 		return deployer.Progress{Done: now.Annotations["rotated"] != "", Waiting: waiting, Recheck: time.Hour}, err
 	}}
