@@ -19,25 +19,25 @@ const Operation = "ReadBlueprint"
 
 // The reasons of errors, in addition to those of package blueprint.
 const (
-	// ReasonContextNotFound says that an object which the installation or its Context names does not exist.
+	// ReasonContextNotFound means that an object which the installation or its Context names does not exist.
 	ReasonContextNotFound = "ContextNotFound"
-	// ReasonContextInvalid says that such an object cannot be understood.
+	// ReasonContextInvalid means that such an object cannot be understood.
 	ReasonContextInvalid = "ContextInvalid"
-	// ReasonComponentInvalid says that the component, or one that it refers to, can never be used.
+	// ReasonComponentInvalid means that the component, or one that it refers to, can never be used.
 	ReasonComponentInvalid = "ComponentInvalid"
-	// ReasonComponentNotFound says that a repository does not have a component.
+	// ReasonComponentNotFound means that a repository does not have a component.
 	ReasonComponentNotFound = "ComponentNotFound"
-	// ReasonBlueprintInvalid says that the installation does not name a blueprint.
+	// ReasonBlueprintInvalid means that the installation does not name a blueprint.
 	ReasonBlueprintInvalid = "BlueprintInvalid"
-	// ReasonBlueprintNotFound says that a repository does not have the blueprint.
+	// ReasonBlueprintNotFound means that a repository does not have the blueprint.
 	ReasonBlueprintNotFound = "BlueprintNotFound"
-	// ReasonResourceInvalid says that a reference does not lead to a resource.
+	// ReasonResourceInvalid means that a reference does not lead to a resource.
 	ReasonResourceInvalid = "ResourceInvalid"
-	// ReasonResourceNotFound says that a repository does not have the content of a resource.
+	// ReasonResourceNotFound means that a repository does not have the content of a resource.
 	ReasonResourceNotFound = "ResourceNotFound"
-	// ReasonNotVerified says that the signature that an installation asks for cannot be checked.
+	// ReasonNotVerified means that the signature that an installation asks for cannot be checked.
 	ReasonNotVerified = "VerificationUnavailable"
-	// ReasonRepositoryUnavailable says that a repository could not be read.
+	// ReasonRepositoryUnavailable means that a repository could not be read.
 	ReasonRepositoryUnavailable = "RepositoryUnavailable"
 )
 

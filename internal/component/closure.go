@@ -42,7 +42,7 @@ type member struct {
 	origin     Coordinates
 	descriptor *Descriptor
 	inline     bool
-	// leadsToInline says that the member or one below it was given inline. It is known once the set is complete.
+	// leadsToInline means that the member or one below it was given inline. It is known once the set is complete.
 	leadsToInline bool
 	// targets are the targets of the references, in the order of the descriptor.
 	targets []*member

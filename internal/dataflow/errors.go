@@ -24,21 +24,21 @@ const (
 
 // These are the reasons of the errors of this package.
 const (
-	// ReasonImportNotFound says that the object of an import does not exist. It may be created later.
+	// ReasonImportNotFound means that the object of an import does not exist. It may be created later.
 	ReasonImportNotFound = "ImportNotFound"
-	// ReasonImportOutdated says that the object of an import belongs to an older job.
+	// ReasonImportOutdated means that the object of an import belongs to an older job.
 	ReasonImportOutdated = "ImportOutdated"
-	// ReasonImportInvalid says that an import cannot be read or is declared incorrectly.
+	// ReasonImportInvalid means that an import cannot be read or is declared incorrectly.
 	ReasonImportInvalid = "ImportInvalid"
-	// ReasonImportNotSatisfied says that nothing provides what the blueprint or a nested installation imports.
+	// ReasonImportNotSatisfied means that nothing provides what the blueprint or a nested installation imports.
 	ReasonImportNotSatisfied = "ImportNotSatisfied"
-	// ReasonMappingFailed says that a data mapping could not be computed.
+	// ReasonMappingFailed means that a data mapping could not be computed.
 	ReasonMappingFailed = "DataMappingFailed"
-	// ReasonExportInvalid says that an export is missing or does not match what the blueprint declares.
+	// ReasonExportInvalid means that an export is missing or does not match what the blueprint declares.
 	ReasonExportInvalid = "ExportInvalid"
-	// ReasonExportConflict says that two installations export to the same object, or one to a parent's import.
+	// ReasonExportConflict means that two installations export to the same object, or one to a parent's import.
 	ReasonExportConflict = "ExportConflict"
-	// ReasonInvalidTemplate says that a nested installation of a blueprint is declared incorrectly.
+	// ReasonInvalidTemplate means that a nested installation of a blueprint is declared incorrectly.
 	ReasonInvalidTemplate = "InvalidInstallationTemplate"
 )
 

@@ -20,19 +20,19 @@ type Decision = decision.Of[lsv1alpha1.Phase, Effect]
 
 // These are codes of reasons, besides those of the API.
 const (
-	// CodeNotMine says that another deployer is responsible.
+	// CodeNotMine means that another deployer is responsible.
 	CodeNotMine = "NotMine"
-	// CodeIdle says that there is no unfinished job.
+	// CodeIdle means that there is no unfinished job.
 	CodeIdle = "Idle"
-	// CodeLeftToWatchdog says that the item is removed without any action of its deployer.
+	// CodeLeftToWatchdog means that the item is removed without any action of its deployer.
 	CodeLeftToWatchdog = "DeletedWithoutUninstall"
-	// CodePickedUp says that a deployer has picked up the item.
+	// CodePickedUp means that a deployer has picked up the item.
 	CodePickedUp = "PickedUp"
-	// CodeUnchanged says that the item was skipped because nothing has changed.
+	// CodeUnchanged means that the item was skipped because nothing has changed.
 	CodeUnchanged = "Unchanged"
-	// CodeUninstalled says that nothing is left in the target.
+	// CodeUninstalled means that nothing is left in the target.
 	CodeUninstalled = "Uninstalled"
-	// CodeClusterRemoved says that there is no target to uninstall from.
+	// CodeClusterRemoved means that there is no target to uninstall from.
 	CodeClusterRemoved = "ClusterRemoved"
 )
 

@@ -31,7 +31,7 @@ type Snapshot struct {
 	// Root is the name of the root installation, empty if it was not read.
 	Root string
 	Role Role
-	// Intended says that this process has stored the deployer's intention for this job and this generation of the item.
+	// Intended means that this process has stored the deployer's intention for this job and this generation of the item.
 	Intended bool
 	// RepairAt is when the deployer wants to check the item next; zero if it does not, or the item is not Repairable.
 	RepairAt time.Time
@@ -107,7 +107,7 @@ type Answer struct {
 	// Exports is the JSON to export; empty for nothing.
 	Exports []byte
 	Err     error
-	// Unreachable says that the error is that the target is currently unreachable.
+	// Unreachable means that the error is that the target is currently unreachable.
 	Unreachable bool
 }
 

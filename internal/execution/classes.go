@@ -30,7 +30,7 @@ const (
 type Pair struct {
 	Item
 	Class Class
-	// Redo says that the item is redeployed even if it has not changed.
+	// Redo means that the item is redeployed even if it has not changed.
 	Redo bool
 }
 

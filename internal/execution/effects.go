@@ -68,7 +68,7 @@ type (
 	// WriteExport stores the exports.
 	WriteExport struct {
 		Object *lsv1alpha1.DataObject
-		// Update says that the object exists.
+		// Update means that the object exists.
 		Update bool
 	}
 	// RemoveExport deletes the object with the exports.

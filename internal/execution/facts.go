@@ -60,7 +60,7 @@ type facts struct {
 	Snapshot
 	o       Observed
 	objects []*lsv1alpha1.DeployItem
-	// preparing says that the items must be changed to match the current spec: at the start of a job, and always in the continuous flow.
+	// preparing means that the items must be changed to match the current spec: at the start of a job, and always in the continuous flow.
 	preparing bool
 }
 

@@ -21,7 +21,7 @@ type Observed struct {
 	Now        time.Time
 	// Continuous is set if the execution follows the continuous flow.
 	Continuous bool
-	// ByHand says that the execution was not created by an installation.
+	// ByHand means that the execution was not created by an installation.
 	ByHand bool
 	// Deleted is set once the deletion of the execution was requested.
 	Deleted bool
@@ -30,9 +30,9 @@ type Observed struct {
 	// NamespaceEnds is set once the namespace is being deleted: nothing can be created in it any more.
 	NamespaceEnds bool
 	Finalizer     bool
-	// WithoutUninstall says that the deletion must leave what was deployed.
+	// WithoutUninstall means that the deletion must leave what was deployed.
 	WithoutUninstall bool
-	// FlowOnly says that the spec has another generation than the one that the status refers to, and differs only in its flow.
+	// FlowOnly means that the spec has another generation than the one that the status refers to, and differs only in its flow.
 	FlowOnly bool
 	// Invalid is why the spec cannot be executed; nil if it can.
 	Invalid error
@@ -40,19 +40,19 @@ type Observed struct {
 	Wanted []Item
 	// Orphaned are the objects that must be deleted before a job can start anything: in a deletion, all of them.
 	Orphaned []Item
-	// Complete says that there are no more objects than those of Wanted and Orphaned.
+	// Complete means that there are no more objects than those of Wanted and Orphaned.
 	Complete bool
-	// Remembered says that they lack nothing that this controller, or an earlier one, has written.
+	// Remembered means that they lack nothing that this controller, or an earlier one, has written.
 	Remembered bool
 	Export     Export
 
 	// These are facts of the job flow:
 
-	// Begun says that the job has started to deploy an item, whether or not the status shows that yet.
+	// Begun means that the job has started to deploy an item, whether or not the status shows that yet.
 	Begun bool
 	// InterruptAsked is set while the annotation exists. Interrupted says that it has cut the current job short.
 	InterruptAsked, Interrupted bool
-	// GivenUp says that the job was cut short because everything is being deleted and what was deployed stays.
+	// GivenUp means that the job was cut short because everything is being deleted and what was deployed stays.
 	GivenUp bool
 
 	// These are facts of the continuous flow:
@@ -67,9 +67,9 @@ type Observed struct {
 	Accepted  bool
 	// Ignored is set if the annotation freezes the execution.
 	Ignored bool
-	// Own says that the execution itself, rather than its items, is the reason for the phase Failed; Aborted says that it was aborted.
+	// Own means that the execution itself, rather than its items, is the reason for the phase Failed; Aborted says that it was aborted.
 	Own, Aborted bool
-	// ExportGone says that the object with the exports has vanished.
+	// ExportGone means that the object with the exports has vanished.
 	ExportGone bool
 	// Generations record what the last update of each item was based on. An entry without numbers requires an update in any case.
 	Generations []lsv1alpha1.DeployItemGeneration
@@ -88,11 +88,11 @@ type Item struct {
 	Since time.Time
 	// Terminating is set once the deletion of the object was requested.
 	Terminating bool
-	// DeletionAsked says that the object knows that the tree is being deleted.
+	// DeletionAsked means that the object knows that the tree is being deleted.
 	DeletionAsked bool
-	// Replaced says that the object is among Orphaned and must be replaced by a new one.
+	// Replaced means that the object is among Orphaned and must be replaced by a new one.
 	Replaced bool
-	// WithoutUninstall says that the object has that annotation.
+	// WithoutUninstall means that the object has that annotation.
 	WithoutUninstall bool
 	// Problem and Codes are those of the last error of a failed item.
 	Problem string
@@ -143,7 +143,7 @@ func (i Item) working() bool {
 
 // Export says what must be done about the exports of the items.
 type Export struct {
-	// Unread says that all items have succeeded and the exports of some have not been read.
+	// Unread means that all items have succeeded and the exports of some have not been read.
 	Unread bool
 	// Err is why the exports cannot be collected.
 	Err error

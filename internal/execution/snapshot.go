@@ -15,9 +15,9 @@ type Snapshot struct {
 	// Items are the deploy items that have the label or the owner reference of the execution, or whose names its status records. They are not
 	// modified.
 	Items []lsv1alpha1.DeployItem
-	// Complete says that Items come from the API server itself: what is missing does not exist. In a cache, it may merely not be visible yet.
+	// Complete means that Items come from the API server itself: what is missing does not exist. In a cache, it may merely not be visible yet.
 	Complete bool
-	// Remembered says that Items lack nothing that this controller, or an earlier leader, has written. Changes by others may not be visible
+	// Remembered means that Items lack nothing that this controller, or an earlier leader, has written. Changes by others may not be visible
 	// yet.
 	Remembered bool
 	// Gone are recorded names that do not exist according to the API server.
@@ -28,9 +28,9 @@ type Snapshot struct {
 	ExportsRead bool
 	// Export is the DataObject with the exports of the last job, nil if there is none.
 	Export *lsv1alpha1.DataObject
-	// ExportGone says that the object with the exports named in the status does not exist. It matters in the continuous flow.
+	// ExportGone means that the object with the exports named in the status does not exist. It matters in the continuous flow.
 	ExportGone bool
-	// NamespaceEnds says that the namespace is being deleted.
+	// NamespaceEnds means that the namespace is being deleted.
 	NamespaceEnds bool
 	Now           time.Time
 }

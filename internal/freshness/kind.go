@@ -38,7 +38,7 @@ type kind struct {
 type entry struct {
 	uid     types.UID
 	version string
-	// gone says that the object no longer exists, in whichever version the cache shows it.
+	// gone means that the object no longer exists, in whichever version the cache shows it.
 	gone bool
 	// content creates the object. It is nil if only the version is known, and returns nil if it cannot.
 	content func() client.Object

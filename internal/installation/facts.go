@@ -33,7 +33,7 @@ type Snapshot struct {
 	// Lost are objects that the installation has written and that do not exist according to the API server.
 	Lost []dataflow.ObjectID
 
-	// NamespaceEnds says that the namespace is being deleted.
+	// NamespaceEnds means that the namespace is being deleted.
 	NamespaceEnds bool
 	// Limits are the quotas of the namespace. Turn is the job's position among others, if that is known before Needs requests it.
 	Limits Limits

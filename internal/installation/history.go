@@ -209,7 +209,7 @@ func withinLimits(history []lsv1alpha1.SpecRevision, present int) []lsv1alpha1.S
 	return slices.Clip(history)
 }
 
-// ErrSpecNotKept says that the spec of a revision is not kept.
+// ErrSpecNotKept means that the spec of a revision is not kept.
 var ErrSpecNotKept = errors.New("its spec is not kept")
 
 // KeptSpec returns the spec of a revision, as JSON. Users can edit the status: a spec that is damaged, that does not match its hash, or

@@ -52,10 +52,10 @@ type Observed struct {
 	WithoutUninstall bool
 	IgnoreSuccessors bool
 
-	// Changed says that the spec has changed since a job last took it into account; IfChanged that this alone requests a new job.
+	// Changed means that the spec has changed since a job last took it into account; IfChanged that this alone requests a new job.
 	Changed   bool
 	IfChanged bool
-	// FlowOnly says that the spec has another generation than the one that the status refers to, and differs only in its flow.
+	// FlowOnly means that the spec has another generation than the one that the status refers to, and differs only in its flow.
 	FlowOnly bool
 	// Automatic is the next job that starts by itself, zero if there is none. Scheduled says that the spec requests such jobs.
 	Automatic Automatic
@@ -130,7 +130,7 @@ type Observed struct {
 type Automatic struct {
 	// Due is when it starts; zero means never.
 	Due time.Time
-	// AfterFailure says that the last job has failed; Count is how many jobs were started because of that.
+	// AfterFailure means that the last job has failed; Count is how many jobs were started because of that.
 	AfterFailure bool
 	Count        int32
 }
@@ -144,7 +144,7 @@ type Sibling struct {
 	// Asked is set while a job of it is requested or granted and has not started. A job of a Suspended sibling that is only requested does
 	// not count: it will start some day, and be announced then.
 	Asked bool
-	// Suspended says that the sibling rests because a user has suspended it. Its exports are as valid as its phase says.
+	// Suspended means that the sibling rests because a user has suspended it. Its exports are as valid as its phase says.
 	Suspended bool
 	Since     time.Time
 
@@ -154,7 +154,7 @@ type Sibling struct {
 	UpToDate   bool
 	Operation  lsv1alpha1.Operation
 
-	// Frozen says that the annotation ignore keeps the sibling as it is.
+	// Frozen means that the annotation ignore keeps the sibling as it is.
 	Frozen bool
 
 	// Root, Heard, UID and Version matter when a successor is asked to check its imports: what it has heard of its predecessors, and which
@@ -193,13 +193,13 @@ type Child struct {
 	Job      run.Job
 	Phase    lsv1alpha1.Phase
 	Deleting bool
-	// DeletionAsked says that the child knows that the tree is being deleted.
+	// DeletionAsked means that the child knows that the tree is being deleted.
 	DeletionAsked bool
-	// WithoutUninstall says that the child knows that what it has installed stays.
+	// WithoutUninstall means that the child knows that what it has installed stays.
 	WithoutUninstall bool
 	// Problem is what the child reports as its error.
 	Problem string
-	// Unowned says that another client has removed the owner of the child, which the status records.
+	// Unowned means that another client has removed the owner of the child, which the status records.
 	Unowned bool
 	// Flow, UpToDate and Operation matter in the continuous flow: the flow in the child's spec, whether its status refers to its current
 	// spec, and its pending operation.

@@ -74,7 +74,7 @@ type Plan struct {
 type StateWrite struct {
 	Name string
 	Data map[string][]byte
-	// Exists says that a Secret of the name exists, with different content.
+	// Exists means that a Secret of the name exists, with different content.
 	Exists bool
 }
 

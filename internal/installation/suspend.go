@@ -21,7 +21,7 @@ import (
 
 // Suspension is what the annotations of an installation say about new runs.
 type Suspension struct {
-	// On says that no run starts.
+	// On means that no run starts.
 	On bool
 	// Why says who suspended it and why, as far as known, in the words of the annotation.
 	Why string

@@ -60,11 +60,11 @@ func capitalised(reason string) string {
 
 // These are the reasons of the conditions of a root while no job runs, besides those of the end of the last one.
 const (
-	// ReasonNotRequested says that no job was requested yet.
+	// ReasonNotRequested means that no job was requested yet.
 	ReasonNotRequested = "NoJobRequested"
-	// ReasonRequested says that a requested job has not started.
+	// ReasonRequested means that a requested job has not started.
 	ReasonRequested = "Requested"
-	// ReasonSuspended says that no new run starts because a user has suspended the root; ReasonSuspendInvalid says that the annotation for it
+	// ReasonSuspended means that no new run starts because a user has suspended the root; ReasonSuspendInvalid says that the annotation for it
 	// has no effect.
 	ReasonSuspended      = "Suspended"
 	ReasonSuspendInvalid = "SuspendInvalid"

@@ -13,32 +13,32 @@ import (
 
 // These are the codes of reasons of the continuous flow, besides those of the API. The list is closed.
 const (
-	// ReasonIdle says that there is nothing to do.
+	// ReasonIdle means that there is nothing to do.
 	ReasonIdle = "Idle"
-	// ReasonIgnored says that the annotation freezes the object.
+	// ReasonIgnored means that the annotation freezes the object.
 	ReasonIgnored = "Ignored"
-	// ReasonHeld says that the finalizer was added.
+	// ReasonHeld means that the finalizer was added.
 	ReasonHeld = "Held"
-	// ReasonUpdated says that what is below has been updated.
+	// ReasonUpdated means that what is below has been updated.
 	ReasonUpdated = "Updated"
-	// ReasonChangedBelow says that the state of what is below has changed.
+	// ReasonChangedBelow means that the state of what is below has changed.
 	ReasonChangedBelow = "ChangedBelow"
 	// ReasonSubObjectFailed and ReasonSubObjectAborted say that a phase follows from what is below.
 	ReasonSubObjectFailed  = "SubObjectFailed"
 	ReasonSubObjectAborted = "SubObjectAborted"
-	// ReasonOperation says that an operation from the annotation is being processed.
+	// ReasonOperation means that an operation from the annotation is being processed.
 	ReasonOperation = "Operation"
-	// ReasonFlowChanged says that the object leaves the continuous flow.
+	// ReasonFlowChanged means that the object leaves the continuous flow.
 	ReasonFlowChanged = "FlowChanged"
-	// ReasonStandstill says that nothing below continues by itself, because of what has failed there.
+	// ReasonStandstill means that nothing below continues by itself, because of what has failed there.
 	ReasonStandstill = "Standstill"
-	// ReasonExportsGone says that exported objects have vanished.
+	// ReasonExportsGone means that exported objects have vanished.
 	ReasonExportsGone = "ExportsGone"
-	// ReasonDeleting says that what is below is being deleted.
+	// ReasonDeleting means that what is below is being deleted.
 	ReasonDeleting = "Deleting"
-	// ReasonNotDeleted says that something below could not be deleted.
+	// ReasonNotDeleted means that something below could not be deleted.
 	ReasonNotDeleted = "SubObjectNotDeleted"
-	// ReasonFlowChangeRefused says that spec.flow was changed at a time at which it must not change.
+	// ReasonFlowChangeRefused means that spec.flow was changed at a time at which it must not change.
 	ReasonFlowChangeRefused = "FlowChangeRefused"
 )
 

@@ -24,7 +24,7 @@ func SuspendReason(who, reason string) string {
 	}
 }
 
-// Suspended says that something is suspended, by whom and why, as far as the value of the annotation shows. Users may write anything
+// Suspended means that something is suspended, by whom and why, as far as the value of the annotation shows. Users may write anything
 // there.
 func Suspended(reason string) string {
 	switch reason = OneLine(reason, maxSuspendReason); {

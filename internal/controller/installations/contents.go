@@ -50,7 +50,7 @@ func newContents(metadata, live client.Reader) *contents {
 // contentsReader reads contents.
 type contentsReader struct {
 	*contents
-	// fresh says that the versions in the cache are not good enough.
+	// fresh means that the versions in the cache are not good enough.
 	fresh bool
 }
 

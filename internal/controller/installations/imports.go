@@ -107,7 +107,7 @@ func (k *kind) importFacts(
 type sought struct {
 	scope dataflow.Scope
 	id    dataflow.ObjectID
-	// fresh says that the cache is not good enough.
+	// fresh means that the cache is not good enough.
 	fresh bool
 }
 

@@ -135,7 +135,7 @@ type kind struct {
 	cluster client.Client
 	// live reads from the API server.
 	live client.Reader
-	// remembers says that the cache lacks nothing that this process, or an earlier leader, has written.
+	// remembers means that the cache lacks nothing that this process, or an earlier leader, has written.
 	remembers  bool
 	engine     *blueprint.Engine
 	catalog    *catalog.Catalog

@@ -99,9 +99,9 @@ const (
 	CodeRequested  = "Requested"
 	CodeNoEffect   = "NoEffect"
 	CodeForgotten  = "DeletedWithoutUninstall"
-	// CodeNamespaceEnds says that the item is deleted with its namespace.
+	// CodeNamespaceEnds means that the item is deleted with its namespace.
 	CodeNamespaceEnds = "NamespaceTerminating"
-	// CodeDamaged says that another client has removed the finalizer.
+	// CodeDamaged means that another client has removed the finalizer.
 	CodeDamaged = "Damaged"
 )
 

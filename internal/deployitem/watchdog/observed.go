@@ -21,7 +21,7 @@ type Snapshot struct {
 	PickupTimeout time.Duration
 	// NewJobID is an unused UUID for a requested job.
 	NewJobID string
-	// NamespaceEnds says that the namespace is being deleted. It only matters for an item that is being deleted.
+	// NamespaceEnds means that the namespace is being deleted. It only matters for an item that is being deleted.
 	NamespaceEnds bool
 	Now           time.Time
 }

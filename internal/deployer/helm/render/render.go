@@ -113,7 +113,7 @@ func prepare(in Input) (*chart.Chart, common.Values, error) {
 	return loaded, values, checkSchemas(loaded, values)
 }
 
-// ErrIncompatible says that the chart does not fit the target.
+// ErrIncompatible means that the chart does not fit the target.
 var ErrIncompatible = errors.New("the chart does not support this version of Kubernetes")
 
 func checkVersion(c *chart.Chart, capabilities *common.Capabilities) error {

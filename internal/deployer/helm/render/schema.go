@@ -14,7 +14,7 @@ import (
 	"espalier.dev/internal/schema"
 )
 
-// ErrSchema says that values do not match the schema of a chart.
+// ErrSchema means that values do not match the schema of a chart.
 var ErrSchema = errors.New("the values do not match the schema of the chart")
 
 // schemas compiles the schemas of charts. Helm would load references from the web and from this process's disk, and would
