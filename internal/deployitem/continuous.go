@@ -11,7 +11,7 @@ import (
 
 // In the continuous flow there are no jobs: an item is processed when its status is not up to date, when work on it has started, when an
 // annotation requests it, and when it is being deleted. The steps of the work are the same in both flows. A failed deletion ends in
-// Failed, and a deletion does not wait for the end of other work.
+// Failed, and a deletion does not wait for other work to finish.
 
 // FlowOf returns the flow that an item currently follows: the one that its execution has chosen for it, which does not change while a
 // deployer works on it, except that a job is always finished in the job flow.
@@ -22,7 +22,7 @@ func FlowOf(item *lsv1alpha1.DeployItem) lsv1alpha1.Flow {
 	return item.Spec.Flow.OrDefault()
 }
 
-// HasWork reports whether a deployer has work to do on an item.
+// HasWork reports whether a deployer must work on an item.
 func HasWork(item *lsv1alpha1.DeployItem) bool {
 	if FlowOf(item) == lsv1alpha1.FlowJob {
 		return !item.Status.IsFinished()
@@ -78,7 +78,7 @@ func dropOperation(o Observed) Decision {
 	return Decision{Do: []Effect{DropOperation{}}, SaveFirst: !o.Stored, Why: pickedUp(o)}
 }
 
-// endContinuously makes the end refer to the current spec. Whatever the result, no work is left.
+// endContinuously makes the end of the work refer to the current spec. Whatever the result, no work remains.
 func endContinuously(item *lsv1alpha1.DeployItem, o Observed) Observed {
 	status := &item.Status
 	status.ObservedGeneration = item.Generation

@@ -18,19 +18,19 @@ import (
 // Decision is what a deployer does next.
 type Decision = decision.Of[lsv1alpha1.Phase, Effect]
 
-// These are codes of reasons, besides those of the API.
+// These are the codes of reasons, in addition to those of the API.
 const (
 	// CodeNotMine means that another deployer is responsible.
 	CodeNotMine = "NotMine"
 	// CodeIdle means that there is no unfinished job.
 	CodeIdle = "Idle"
-	// CodeLeftToWatchdog means that the item is removed without any action of its deployer.
+	// CodeLeftToWatchdog means that the item is removed without its deployer.
 	CodeLeftToWatchdog = "DeletedWithoutUninstall"
 	// CodePickedUp means that a deployer has picked up the item.
 	CodePickedUp = "PickedUp"
 	// CodeUnchanged means that the item was skipped because nothing has changed.
 	CodeUnchanged = "Unchanged"
-	// CodeUninstalled means that nothing is left in the target.
+	// CodeUninstalled means that the target contains nothing of the item any more.
 	CodeUninstalled = "Uninstalled"
 	// CodeClusterRemoved means that there is no target to uninstall from.
 	CodeClusterRemoved = "ClusterRemoved"
@@ -159,7 +159,7 @@ func letGo(o Observed, code, message string) Decision {
 	return d
 }
 
-// idle repairs a finished item, if its deployer requests that and the time has come.
+// idle repairs a finished item if its deployer has requested that and it is time.
 func idle(o Observed) Decision {
 	rest := wait(CodeIdle, o.Name+" has no job to do")
 	switch {
@@ -209,8 +209,8 @@ func wayOut(o Observed) string {
 		lsv1alpha1.DeleteWithoutUninstallAnnotation + ")"
 }
 
-// Overtaken returns what an error of the deployer becomes. In a job that deploys, an unreachable target means that the job only waits, and
-// a requested deletion ends it.
+// Overtaken returns the error to report for an error of the deployer. If the target is unreachable, a job that deploys only waits, and a
+// requested deletion ends it.
 func (o Observed) Overtaken(err error, unreachable bool) error {
 	if err == nil || !unreachable || !o.DeletionAsked || o.Continuous || InDeletionFlow(o.Deleting, o.Phase) {
 		return err
@@ -219,8 +219,8 @@ func (o Observed) Overtaken(err error, unreachable bool) error {
 		fmt.Errorf("interrupted, because deletion was requested while the deploy item was waiting: %w", err))
 }
 
-// awaitEnd leaves an item whose time is up to the watchdog. The status does not report that: what the deployer waited for stays there
-// until the watchdog copies it into the error.
+// awaitEnd leaves an item that has timed out to the watchdog. The status does not report that: it keeps what the deployer waited for until
+// the watchdog copies that into the error.
 func awaitEnd(o Observed) Decision {
 	return wait(lsv1alpha1.ReasonProgressingTimeout, "timed out at "+o.Deadline.UTC().Format(time.RFC3339))
 }

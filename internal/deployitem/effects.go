@@ -14,7 +14,7 @@ type Effect interface {
 type (
 	// AddFinalizer keeps the item until its deployer releases it. Items that executions create have it from the start.
 	AddFinalizer struct{}
-	// Intend asks the deployer what it is going to do.
+	// Intend gets from the deployer what it is about to do.
 	Intend struct{}
 	// Deploy calls the deployer to deploy.
 	Deploy struct{}

@@ -23,22 +23,22 @@ type Role struct {
 	Info      lsv1alpha1.DeployerInformation
 }
 
-// Snapshot is what was read about an item, and what the deployer's process knows of it.
+// Snapshot is what was read about an item, and the facts that the deployer's process has in memory.
 type Snapshot struct {
 	Item *lsv1alpha1.DeployItem
-	// Target is what spec.target names; nil if it names none, or one that does not exist.
+	// Target is the Target that spec.target names; nil if it names none, or one that does not exist.
 	Target *lsv1alpha1.Target
 	// Root is the name of the root installation, empty if it was not read.
 	Root string
 	Role Role
 	// Intended means that this process has stored the deployer's intention for this job and this generation of the item.
 	Intended bool
-	// RepairAt is when the deployer wants to check the item next; zero if it does not, or the item is not Repairable.
+	// RepairAt is when the deployer checks the item next; zero if it does not, or the item is not Repairable.
 	RepairAt time.Time
 	Now      time.Time
 }
 
-// TargetState is what is known of an item's Target.
+// TargetState is the state of an item's Target.
 type TargetState string
 
 // These are the states of an item's Target.
@@ -66,32 +66,32 @@ type Observed struct {
 	DeletionAsked bool
 	// Finalizer is set if the item is kept until its deployer releases it.
 	Finalizer bool
-	// Unchanged is set if the item succeeded before with the same spec and requests to be skipped then.
+	// Unchanged is set if the item succeeded before with the same spec and is to be skipped in that case.
 	Unchanged bool
 	Target    TargetState
 	// ClusterMayBeGone is set if a missing Target means that there is nothing to uninstall.
 	ClusterMayBeGone bool
 	// Exported is set if the item has exported something before.
 	Exported bool
-	// Root is the root installation of the item, empty if unknown. Errors of a deletion name it in the way out.
+	// Root is the root installation of the item, empty if unknown. Errors of a deletion name it in the advice.
 	Root string
-	// Problem is what is wrong with the item itself, which no retry can fix.
+	// Problem is an error in the item itself, which no retry can fix.
 	Problem error
 
-	// Intended is set once the deployer has stated what it is going to do in this job.
+	// Intended is set once the deployer has stated what it is about to do in this job.
 	Intended bool
-	// Stored is set while the API server knows of the pick-up and of the intention.
+	// Stored is set once the pick-up and the intention are in the API server.
 	Stored bool
 	// Answer is what the deployer returned in this pass; nil before it was called.
 	Answer *Answer
-	// Remember is a new provider status that is not yet in the status.
+	// Remember is a provider status that must be written to the status.
 	Remember *runtime.RawExtension
 	// ExportsStored is set once the exports of the answer are in their Secret; ExportsDropped, once it is gone.
 	ExportsStored, ExportsDropped bool
 
-	// RepairAt is when the deployer wants to check a finished item; zero if it does not.
+	// RepairAt is when the deployer checks a finished item; zero if it does not.
 	RepairAt time.Time
-	// Ended is set if the job has ended in this pass, and the API server does not know that yet.
+	// Ended is set if the job has ended in this pass and that is not stored yet.
 	Ended bool
 	// Deadline is when the current job times out; zero if it has no limit.
 	Deadline time.Time
@@ -107,7 +107,7 @@ type Answer struct {
 	// Exports is the JSON to export; empty for nothing.
 	Exports []byte
 	Err     error
-	// Unreachable means that the error is that the target is currently unreachable.
+	// Unreachable is set if the error is that the target is currently unreachable.
 	Unreachable bool
 }
 
@@ -144,7 +144,7 @@ func NewObserved(s Snapshot) Observed {
 	return o
 }
 
-// beganOr returns when the deployer that works on the item started, or the given time, at which this one is about to start.
+// beganOr returns when the deployer that works on the item started, or the given time if none has.
 func beganOr(status *lsv1alpha1.DeployItemStatus, now time.Time) time.Time {
 	began := Began(status)
 	atTheGate := status.Phase == lsv1alpha1.PhaseInit || status.Phase == lsv1alpha1.PhaseInitDelete
@@ -154,7 +154,7 @@ func beganOr(status *lsv1alpha1.DeployItemStatus, now time.Time) time.Time {
 	return began
 }
 
-// neverTouched reports whether no deployer has ever come so far as to touch the target for this item.
+// neverTouched reports whether no deployer has ever changed the target for this item.
 func neverTouched(status *lsv1alpha1.DeployItemStatus) bool {
 	return status.ObservedGeneration == 0 && status.ProviderStatus == nil
 }

@@ -91,8 +91,8 @@ func recordWait(status *lsv1alpha1.DeployItemStatus, o Observed) {
 	}
 }
 
-// Begin restarts the current job of an item and clears what the status says about the previous one, except when the job was passed to the
-// item.
+// Begin restarts the current job of an item and removes the previous job's results from the status, except for what was set when the job
+// was passed to the item.
 func Begin(status *lsv1alpha1.DeployItemStatus, first lsv1alpha1.Phase, now time.Time) {
 	before := status.TransitionTimes
 	run.Begin(&status.RunStatus, status.JobID, first, now)

@@ -15,7 +15,7 @@ const (
 	DefaultProgressTimeout = 10 * time.Minute
 )
 
-// PickedUp reports whether a deployer works on the item: a stored phase that is not final says so.
+// PickedUp reports whether a deployer works on the item: a stored phase that is not final shows that.
 func PickedUp(status *lsv1alpha1.DeployItemStatus) bool {
 	return status.Phase != "" && !status.Phase.IsFinal()
 }

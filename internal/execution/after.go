@@ -9,7 +9,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// After returns the facts after the execution of an effect. objects are the versions that it led to, by name.
+// After returns the facts after the execution of an effect. objects are the resulting versions, by name.
 func After(o Observed, effect Effect, objects map[string]Object) Observed {
 	o.Wanted, o.Orphaned = slices.Clone(o.Wanted), slices.Clone(o.Orphaned)
 	switch e := effect.(type) {
@@ -109,7 +109,7 @@ func (i *Item) after(effect Effect, o Observed, objects map[string]Object) {
 	}
 }
 
-// follow sets the item to a state that only the continuous flow derives from a write: its deployer works because of it.
+// follow sets the state of the item after a write in the continuous flow: the write makes its deployer start.
 func (i *Item) follow(o Observed, state State) {
 	if o.Continuous {
 		i.State = state
@@ -125,7 +125,7 @@ func (i *Item) updated(o Observed, e UpdateItems) {
 	i.Write, i.SpecDiffers, i.OnlyFlow = nil, false, false
 }
 
-// converted applies the result of a change of the flow to the item: other differences from the spec remain. An item that is being deleted
+// converted applies the result of a change of the flow to the item: other differences from the spec stay. An item that is being deleted
 // is then uninstalled in its new flow.
 func (i *Item) converted(o Observed, e ConvertItems) {
 	if i.OnlyFlow {

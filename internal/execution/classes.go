@@ -9,7 +9,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Class says what must be done about a deploy item in the continuous flow.
+// Class is what a deploy item requires in the continuous flow.
 type Class string
 
 // These are the classes of deploy items. Those that start with 1 match the spec, those that start with 2 need an update.
@@ -18,7 +18,7 @@ const (
 	ClassDeployed Class = "1A"
 	// ClassBroken items have failed.
 	ClassBroken Class = "1B"
-	// ClassInWork items have not ended.
+	// ClassInWork items have not finished.
 	ClassInWork Class = "1C"
 	// ClassDue items are updated now.
 	ClassDue Class = "2A"
@@ -63,7 +63,7 @@ func (o Observed) pair(item Item) Pair {
 	}
 	recorded := o.Generations[known]
 	if recorded.ExecutionGeneration != o.Generation || recorded.DeployItemGeneration != item.Object.Generation {
-		// A new spec gives a failed item another chance. A new generation of the item alone does not: this execution has created it, for example
+		// A new spec retries a failed item. A new generation of the item alone does not: this execution has created it, for example
 		// by a change of the flow, and was interrupted before it could record that; or another client has created it, and it is reverted anyway.
 		pair.Redo = recorded.ExecutionGeneration == 0 || recorded.ExecutionGeneration != o.Generation && item.State == StateFailed
 		return pair

@@ -52,7 +52,7 @@ func decideEnding(o Observed) Decision {
 	}
 }
 
-// writes creates and updates the objects that differ from what is wanted. A replaced one is created when the old one is gone.
+// writes creates and updates the objects that differ from what is wanted. A replacement is created once the old object is gone.
 func writes(items []Item) []Effect {
 	var create, update []Item
 	for _, item := range items {
@@ -127,7 +127,7 @@ func keepDeployed(o Observed) []Effect {
 	return []Effect{KeepDeployed{Items: items}}
 }
 
-// neededObjects returns the objects that others depend on. A cyclic order counts as none: it arises when a crash occurs between the
+// neededObjects returns the objects that others depend on. A cyclic order counts as none: it occurs after a crash between the
 // updates that reverse a dependency.
 func neededObjects(items []Item) map[string]bool {
 	objects := map[string][]string{}
@@ -152,7 +152,7 @@ func neededObjects(items []Item) map[string]bool {
 	return needed
 }
 
-// failing is why an execution fails.
+// failing describes why an execution fails.
 type failing struct {
 	doing string
 	err   error
@@ -174,7 +174,7 @@ func failed(operation, reason string, codes []string, message string) error {
 	return failure.Terminalf(failure.Details{Operation: operation, Reason: reason, Codes: codes}, "%s", message)
 }
 
-// minRecheck is the delay before rechecking something that will be known soon.
+// minRecheck is the delay before rechecking a fact that is available soon.
 const minRecheck = run.MinRecheck
 
 // recheck returns the delay before the next check, in case no event arrives.

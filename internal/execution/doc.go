@@ -14,23 +14,23 @@
 //	Progressing  each item is started as soon as all that it depends on have succeeded in this job
 //	Completing   the exports of the items are collected in one DataObject
 //	InitDelete   the meaning of the deletion is passed on to the items
-//	Deleting     each item is deleted when none that depends on it exists any more
+//	Deleting     each item is deleted once no item that depends on it exists
 //
 // A job works on the spec that its Init has seen. A change of the spec during a job takes effect in the next one: from Progressing on, the
-// items recorded in the status count if the spec has changed.
+// items recorded in the status apply if the spec has changed.
 //
 // An item that a job has started is not written any more in that job.
 //
-// A status that says that items are awaited may be stored late. So a job can have started although the status does not say so: the items
-// know, because they carry the job.
+// The status that lists the awaited items may be stored late. So a job can have started although the status does not show that: the items
+// show it, because they carry the job.
 //
 // In the continuous flow (rules_continuous*.go), a change of the spec or of an item is the trigger, and generations show what has been
-// done. Each pass puts the items into classes (classes.go) and does what follows from them:
+// done. Each pass puts the items into classes (classes.go) and acts on them:
 //
 //	Progressing  items are deleted, written and awaited, until all match the spec
 //	Succeeded    all items have succeeded and the exports are collected
 //	Failed       items have failed and none is in progress, the spec is wrong, or the execution was aborted
-//	Deleting     each item is deleted when none that depends on it exists any more
+//	Deleting     each item is deleted once no item that depends on it exists
 //
 // Words of the continuous flow:
 //

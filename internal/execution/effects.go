@@ -24,17 +24,17 @@ type (
 	AddFinalizer struct{}
 	// RemoveFinalizer removes the finalizer from the execution.
 	RemoveFinalizer struct{}
-	// AcceptInterrupt replaces the request to interrupt by a note of the job that it has interrupted.
+	// AcceptInterrupt replaces the request to interrupt with a record of the job that it has interrupted.
 	AcceptInterrupt struct{ JobID string }
-	// DropInterrupt removes a request that needs no action.
+	// DropInterrupt removes a request that requires no action.
 	DropInterrupt struct{}
-	// InterruptItems gives each item the status of an interrupted one, unless it has changed meanwhile.
+	// InterruptItems sets the status of each item to interrupted, unless the item has changed meanwhile.
 	InterruptItems struct{ Items []Item }
 	// CreateItems creates the objects of items, if they do not exist.
 	CreateItems struct{ Items []Item }
 	// UpdateItems changes the objects of items, unless they have changed meanwhile.
 	UpdateItems struct{ Items []Item }
-	// KeepDeployed informs items that what they deployed stays when they are deleted.
+	// KeepDeployed marks items so that what they deployed stays when they are deleted.
 	KeepDeployed struct{ Items []Item }
 	// TellItems informs items that the tree is being deleted.
 	TellItems struct{ Items []Item }
@@ -45,7 +45,7 @@ type (
 		JobID string
 		Items []Item
 	}
-	// ConvertItems changes the flow of items, and makes their status say that this requires no deployment.
+	// ConvertItems changes the flow of items, and records in their status that this requires no deployment.
 	ConvertItems struct {
 		Flow  lsv1alpha1.Flow
 		Items []Item
@@ -75,7 +75,7 @@ type (
 	RemoveExport struct{ Name string }
 	// Refuse ends the job with an error.
 	Refuse struct {
-		// Doing is what cannot be done.
+		// Doing is what was attempted.
 		Doing string
 		Err   error
 	}
@@ -103,7 +103,7 @@ func (WriteExport) effect()     {}
 func (RemoveExport) effect()    {}
 func (Refuse) effect()          {}
 
-// The String methods describe effects in errors and to users.
+// The String methods describe effects in errors and status messages.
 func (AddFinalizer) String() string     { return "add the finalizer" }
 func (RemoveFinalizer) String() string  { return "remove the finalizer" }
 func (AcceptInterrupt) String() string  { return "accept the interrupt" }

@@ -118,5 +118,5 @@ func sameData(a, b *lsv1alpha1.DataObject) bool {
 	return equality.Semantic.DeepEqual(left, right)
 }
 
-// stored returns what remains to be done once the object was written.
+// stored returns the export after the object was written.
 func (x Export) stored() Export { return Export{Reference: x.Reference} }

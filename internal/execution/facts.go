@@ -14,8 +14,8 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// NewObserved derives the facts for a decision from what was read. Items matter in the continuous flow, to a job, and in a namespace that
-// is being deleted.
+// NewObserved derives the facts for a decision from what was read. Items matter in the continuous flow, during a job, and in a namespace
+// that is being deleted.
 func NewObserved(s Snapshot) Observed {
 	l := facts{Snapshot: s, o: ofExecution(s), objects: make([]*lsv1alpha1.DeployItem, len(s.Items))}
 	for i := range s.Items {
@@ -33,7 +33,7 @@ func NewObserved(s Snapshot) Observed {
 	return l.o
 }
 
-// ofExecution returns the facts that the execution itself shows.
+// ofExecution returns the facts from the execution itself.
 func ofExecution(s Snapshot) Observed {
 	e := s.Execution
 	o := Observed{
@@ -108,7 +108,7 @@ func (l *facts) lookForRun() matching {
 	return m
 }
 
-// plan returns the items of the spec, provided that the job uses the current one.
+// plan returns the items of the spec if the job uses the current one, otherwise those that the status records.
 func (l *facts) plan() []planned {
 	status := &l.Execution.Status
 	if !l.preparing && status.ObservedGeneration != l.Execution.Generation {
@@ -122,7 +122,7 @@ func (l *facts) plan() []planned {
 	return plan
 }
 
-// mustLeave reports whether an object that belongs to no item of the job must be deleted in this job. Once items have been started, this
+// mustLeave reports whether this job must delete an object that belongs to none of its items. Once items have been started, this
 // only applies to objects whose deletion was due before.
 func (l *facts) mustLeave(object *lsv1alpha1.DeployItem) bool {
 	if l.preparing || !object.DeletionTimestamp.IsZero() {
@@ -155,7 +155,7 @@ func (l *facts) wanted(p planned, object *lsv1alpha1.DeployItem) Item {
 	return item
 }
 
-// missing returns an item whose object was not found. If one is recorded, only the API server knows whether it is gone.
+// missing returns an item whose object was not found. If the object is recorded, only the API server can confirm that it is gone.
 func (l *facts) missing(p planned) Item {
 	item := Item{Name: p.name, DependsOn: p.dependsOn, State: StateAbsent}
 	if p.template != nil {

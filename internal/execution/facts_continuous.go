@@ -42,7 +42,7 @@ func aborted(status *lsv1alpha1.RunStatus) bool {
 	return status.Phase == lsv1alpha1.PhaseFailed && run.ReadyReason(status) == lsv1alpha1.ReasonAborted
 }
 
-// carry makes the records of items since a generation apply to the current one, which requires the same.
+// carry applies the records of items since a generation to the current generation, which requires the same.
 func (o *Observed) carry(since int64) {
 	for i := range o.Generations {
 		if g := &o.Generations[i]; g.ExecutionGeneration >= since && g.ExecutionGeneration != 0 {
@@ -64,7 +64,7 @@ func (l *facts) judge() {
 	}
 }
 
-// judgeItem determines the progress of an item. Objects that must be deleted count as at rest until then, whatever they do.
+// judgeItem determines the progress of an item. Objects that must be deleted count as at rest until then.
 func (l *facts) judgeItem(item *Item, object *lsv1alpha1.DeployItem) {
 	item.Object.Generation, item.Flow = object.Generation, object.Spec.Flow.OrDefault()
 	item.Halfway = isHalfway(object)

@@ -11,7 +11,7 @@ import (
 )
 
 // FlowOf returns the flow that an execution currently follows. An execution that the continuous flow has processed stays in it until its
-// deploy items also know of the change.
+// deploy items have changed their flow too.
 func FlowOf(e *lsv1alpha1.Execution) lsv1alpha1.Flow {
 	if e.Status.IsFinished() && len(e.Status.DeployItemGenerations) > 0 {
 		return lsv1alpha1.FlowContinuous
@@ -38,7 +38,7 @@ func observeSpec(e *lsv1alpha1.Execution) {
 	run.Observe(&e.Status.RunStatus, e.Generation, specMark(e, e.Generation))
 }
 
-// rememberSpec makes a status that does not yet record the spec do so.
+// rememberSpec records the spec in a status that does not contain it yet.
 func rememberSpec(e *lsv1alpha1.Execution) {
 	run.RememberSpec(&e.Status.RunStatus, e.Generation, func(generation int64) string { return specMark(e, generation) })
 }

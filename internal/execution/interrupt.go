@@ -67,7 +67,7 @@ func cutShort(item *lsv1alpha1.DeployItem, o Observed, now time.Time) *lsv1alpha
 	return status
 }
 
-// cut says which annotation has cut the job short.
+// cut names the annotation that has cut the job short.
 func (o Observed) cut() string {
 	annotation, value := lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationInterrupt)
 	if o.GivenUp {

@@ -12,7 +12,7 @@ import (
 const (
 	// maxItemName is the limit of the API server for a generated name. Deployers use the name as a label value, which has the same limit.
 	maxItemName = 63
-	// shortHash distinguishes names that read the same, longHash also those that had to be changed to be readable.
+	// shortHash distinguishes readable names that are equal, longHash also those with replaced characters.
 	shortHash, longHash = 5, 10
 )
 

@@ -30,7 +30,7 @@ func newItem(e *lsv1alpha1.Execution, t *lsv1alpha1.DeployItemTemplate) *lsv1alp
 }
 
 // changedItem returns an existing object with everything that the execution requires, or nil if it requires no change. Labels, annotations
-// and finalizers of others stay.
+// and finalizers of other clients stay.
 func changedItem(existing *lsv1alpha1.DeployItem, e *lsv1alpha1.Execution, t *lsv1alpha1.DeployItemTemplate) *lsv1alpha1.DeployItem {
 	changed := existing.DeepCopy()
 	shape(changed, e, t)
@@ -40,7 +40,7 @@ func changedItem(existing *lsv1alpha1.DeployItem, e *lsv1alpha1.Execution, t *ls
 	return changed
 }
 
-// shape writes what the execution requires into an object, except for the type.
+// shape sets everything in an object that the execution requires, except for the type.
 func shape(item *lsv1alpha1.DeployItem, e *lsv1alpha1.Execution, t *lsv1alpha1.DeployItemTemplate) {
 	item.Labels = with(item.Labels, t.Labels, map[string]string{
 		lsv1alpha1.ExecutionManagedByLabel:   e.Name,

@@ -42,7 +42,7 @@ type Observed struct {
 	Orphaned []Item
 	// Complete means that there are no more objects than those of Wanted and Orphaned.
 	Complete bool
-	// Remembered means that they lack nothing that this controller, or an earlier one, has written.
+	// Remembered means that they include everything that this controller, or an earlier one, has written.
 	Remembered bool
 	Export     Export
 
@@ -52,22 +52,22 @@ type Observed struct {
 	Begun bool
 	// InterruptAsked is set while the annotation exists. Interrupted says that it has cut the current job short.
 	InterruptAsked, Interrupted bool
-	// GivenUp means that the job was cut short because everything is being deleted and what was deployed stays.
+	// GivenUp means that the job was cut short because the tree is being deleted and what was deployed stays.
 	GivenUp bool
 
 	// These are facts of the continuous flow:
 
 	// Chosen is the flow that the spec names.
 	Chosen lsv1alpha1.Flow
-	// Generation is that of the spec; UpToDate says that the status refers to it.
+	// Generation is that of the spec; UpToDate means that the status refers to it.
 	Generation int64
 	UpToDate   bool
-	// Operation is the pending operation from the annotation; Accepted says that this pass has acted on it.
+	// Operation is the pending operation from the annotation; Accepted means that this pass has acted on it.
 	Operation lsv1alpha1.Operation
 	Accepted  bool
 	// Ignored is set if the annotation freezes the execution.
 	Ignored bool
-	// Own means that the execution itself, rather than its items, is the reason for the phase Failed; Aborted says that it was aborted.
+	// Own means that the execution itself, rather than its items, is the reason for the phase Failed; Aborted means that it was aborted.
 	Own, Aborted bool
 	// ExportGone means that the object with the exports has vanished.
 	ExportGone bool
@@ -77,7 +77,7 @@ type Observed struct {
 
 // Item is a deploy item of the execution.
 type Item struct {
-	// Name is the name in the spec. An object that belongs to no item has the name from its label, which may be empty.
+	// Name is the name in the spec. For an object that belongs to no item, it is the name from its label, which may be empty.
 	Name string
 	// DependsOn are names of items.
 	DependsOn []string
@@ -88,7 +88,7 @@ type Item struct {
 	Since time.Time
 	// Terminating is set once the deletion of the object was requested.
 	Terminating bool
-	// DeletionAsked means that the object knows that the tree is being deleted.
+	// DeletionAsked means that the object is marked: the tree is being deleted.
 	DeletionAsked bool
 	// Replaced means that the object is among Orphaned and must be replaced by a new one.
 	Replaced bool
@@ -99,12 +99,12 @@ type Item struct {
 	Codes   []string
 	// Write is the object to create or update; nil if no write is needed.
 	Write *lsv1alpha1.DeployItem
-	// Flow is that of the object. SpecDiffers says that Write has another spec than the object, OnlyFlow that only the flow differs, Current
-	// that the status refers to the object's current spec, or would if a change of its flow had not stopped Halfway. They matter in the
-	// continuous flow.
+	// Flow is the flow of the object. SpecDiffers means that Write has another spec than the object, OnlyFlow that only the flow differs.
+	// Current means that the status refers to the object's current spec, apart from a change of its flow that stopped Halfway. They matter in
+	// the continuous flow.
 	Flow                                    lsv1alpha1.Flow
 	SpecDiffers, OnlyFlow, Current, Halfway bool
-	// CutShort is the status that an interrupt gives to the object; nil if it gives none.
+	// CutShort is the status that an interrupt sets in the object; nil if it sets none.
 	CutShort *lsv1alpha1.DeployItemStatus
 }
 
@@ -113,7 +113,7 @@ type Object struct {
 	Name    string
 	UID     types.UID
 	Version string
-	// Generation is that of the spec.
+	// Generation is metadata.generation of the object.
 	Generation int64
 }
 
@@ -136,18 +136,18 @@ const (
 	StateFailed    State = "failed"
 )
 
-// working reports whether the item must be awaited, whatever happens to the others.
+// working reports whether the item must be awaited, whatever the state of the others.
 func (i Item) working() bool {
 	return i.State == StateRunning || i.State == StateBusy || i.State == StateUnseen
 }
 
-// Export says what must be done about the exports of the items.
+// Export describes what must be done about the exports of the items.
 type Export struct {
 	// Unread means that all items have succeeded and the exports of some have not been read.
 	Unread bool
 	// Err is why the exports cannot be collected.
 	Err error
-	// Write is the object to store, nil if no write is needed. Exists says that it must be updated rather than created.
+	// Write is the object to store, nil if no write is needed. Exists means that it must be updated rather than created.
 	Write  *lsv1alpha1.DataObject
 	Exists bool
 	// Reference names the object once this job's exports are stored; nil without exports.
@@ -168,8 +168,8 @@ func (o Observed) Removing() bool {
 	return o.Running() && o.Deleted && (o.Fresh() && !o.Begun || o.Phase.IsDeletion())
 }
 
-// undetermined reports whether it is uncertain that a new job deletes the execution: it may have started items before the execution was
-// deleted, and only this controller does that.
+// undetermined reports whether it is uncertain that a new job deletes the execution: an earlier controller may have started items in it
+// before the execution was deleted.
 func (o Observed) undetermined() bool {
 	return o.Fresh() && o.Removing() && !o.Complete && !o.Remembered
 }
@@ -180,7 +180,7 @@ func (o Observed) preparing() bool {
 }
 
 // NeedsComplete reports whether the next decision needs certainty about which objects exist. In both flows, that is so at the end of a
-// deletion, and when the work on all items is cut short. Besides, a deletion must not start while a job runs, nor end one that has
+// deletion, and when the work on all items is cut short. Besides, a deletion must neither start while a job runs nor end one that has
 // started.
 func NeedsComplete(o Observed) bool {
 	switch {

@@ -13,7 +13,7 @@ import (
 	"espalier.dev/internal/graph"
 )
 
-// planned is an item that the job concerns.
+// planned is an item that the job processes.
 type planned struct {
 	name      string
 	dependsOn []string
@@ -79,7 +79,7 @@ func onlyKnown(names []string, known map[string]bool) []string {
 
 // matching maps objects to items.
 type matching struct {
-	// chosen is the object of an item. If several claim to be it, the others are surplus.
+	// chosen is the object of an item. If several objects claim to be it, the others are surplus.
 	chosen  map[string]*lsv1alpha1.DeployItem
 	surplus []*lsv1alpha1.DeployItem
 }

@@ -5,11 +5,11 @@ package execution
 
 import "espalier.dev/internal/decision"
 
-// Codes of reasons, beside those of the API and those of the continuous flow in package run. The list is closed.
+// Codes of reasons, in addition to those of the API and those of the continuous flow in package run. The list is closed.
 const (
 	// ReasonStarted means that a job has started.
 	ReasonStarted = "Started"
-	// ReasonPrepared means that the objects of all deploy items are as they should be.
+	// ReasonPrepared means that the objects of all deploy items match the spec.
 	ReasonPrepared = "DeployItemsPrepared"
 	// ReasonTriggered means that deploy items got the job.
 	ReasonTriggered = "DeployItemsTriggered"
@@ -31,7 +31,7 @@ const (
 	ReasonDeleted = "DeployItemsDeleted"
 	// ReasonNamespaceEnds means that the namespace is being deleted.
 	ReasonNamespaceEnds = "NamespaceTerminating"
-	// ReasonInterruptAccepted means that the job is about to be cut short.
+	// ReasonInterruptAccepted means that the job is about to be interrupted.
 	ReasonInterruptAccepted = "InterruptAccepted"
 )
 

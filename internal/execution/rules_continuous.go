@@ -33,7 +33,7 @@ func decideContinuously(o Observed) Decision {
 	}
 }
 
-// workOnItems first restores what deploy items lack that match the spec otherwise, which deploys nothing.
+// workOnItems first restores the metadata of deploy items that match the spec otherwise, which deploys nothing.
 func workOnItems(o Observed) Decision {
 	switch marred := o.marred(); {
 	case len(marred) > 0:
@@ -56,7 +56,7 @@ func (o Observed) marred() []Item {
 	})
 }
 
-// answer decides what an annotation leads to. The annotation is removed once that is stored.
+// answer decides what an annotation triggers. The annotation is removed once that is stored.
 func answer(o Observed) Decision {
 	switch {
 	case !run.Asked(o.Operation) || o.Accepted:
@@ -76,7 +76,7 @@ func idle(code, message string) Decision {
 	return Decision{Wait: true, Why: because(code, message)}
 }
 
-// accept accepts a request: with force, all items are redeployed, otherwise those that have failed.
+// accept accepts a request: force redeploys all items, any other request those that have failed.
 func accept(o Observed) Decision {
 	redo := filter(o.Wanted, func(i Item) bool { return o.Operation == lsv1alpha1.OperationForceReconcile || i.State == StateFailed })
 	return Decision{
@@ -109,7 +109,7 @@ func recheckItems(o Observed) Decision {
 	}
 }
 
-// moved returns the items that differ from what a completed execution left behind.
+// moved returns the items that differ from what the completed execution recorded.
 func moved(o Observed, pairs []Pair) []Item {
 	items := slices.Clone(o.Orphaned)
 	for _, pair := range pairs {
@@ -169,7 +169,7 @@ func reconcile(o Observed) Decision {
 	return awaitPairs(o, pairs)
 }
 
-// turning returns the items in which only the flow must change. They change it whatever the others are doing, because nothing is deployed.
+// turning returns the items in which only the flow must change. They change it regardless of the others, because nothing is deployed.
 func turning(pairs []Pair) []Item {
 	var items []Item
 	for _, pair := range pairs {
@@ -180,7 +180,7 @@ func turning(pairs []Pair) []Item {
 	return items
 }
 
-// workedOn returns the items that deployers work on: nothing fails before they have finished.
+// workedOn returns the items that deployers work on: the execution does not fail before they have finished.
 func workedOn(o Observed, pairs []Pair) []Item {
 	going := filter(o.Orphaned, func(i Item) bool { return i.Terminating && i.State != StateFailed })
 	return append(ofClass(pairs, ClassInWork), going...)
@@ -243,7 +243,7 @@ func askedFor(item *lsv1alpha1.DeployItem) *lsv1alpha1.DeployItem {
 	return item
 }
 
-// awaitPairs waits for items, and says which others wait for them.
+// awaitPairs waits for items, and names those that wait for them.
 func awaitPairs(o Observed, pairs []Pair) Decision {
 	message := "waiting for "
 	switch inWork, pending := ofClass(pairs, ClassInWork), ofClass(pairs, ClassPending); {

@@ -40,7 +40,7 @@ func deleteContinuously(o Observed) Decision {
 
 func deleting() decision.Reason { return because(run.ReasonDeleting, "deleting everything below") }
 
-// deletions returns what can be done now: all items must know first whether what they have deployed stays.
+// deletions returns what can be deleted now: before that, all items are marked if what they have deployed stays.
 func deletions(o Observed) []Effect {
 	if keep := keepDeployed(o); len(keep) > 0 {
 		return keep

@@ -16,7 +16,7 @@ func (o Observed) leaves() bool {
 	return o.Chosen != lsv1alpha1.FlowContinuous && (o.Phase == "" || o.Phase.IsFinal()) && !o.Deleted
 }
 
-// leave converts the items to the other flow, as soon as no deployer works on them. Requests until then belong to this flow.
+// leave converts the items to the other flow, once no deployer works on them. Requests until then belong to this flow.
 func leave(o Observed) Decision {
 	convert, busy := o.strangers(o.Chosen)
 	why := because(run.ReasonFlowChanged, "switches to flow "+string(o.Chosen))
@@ -76,7 +76,7 @@ func follow(o Observed) Decision {
 	}
 }
 
-// converted returns the items that match the spec, in another generation than the recorded one.
+// converted returns the items that match the spec in a generation other than the recorded one.
 func (o Observed) converted() []Item {
 	return filter(existing(o.Wanted), func(i Item) bool {
 		return !i.SpecDiffers && i.Current && slices.ContainsFunc(o.Generations, func(g lsv1alpha1.DeployItemGeneration) bool {

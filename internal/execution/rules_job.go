@@ -54,7 +54,7 @@ func start(o Observed) Decision {
 	}
 }
 
-// rest is the decision without an unfinished job.
+// rest decides when there is no unfinished job.
 func rest(o Observed) Decision {
 	d := Decision{
 		Wait: true,
@@ -75,7 +75,7 @@ func rest(o Observed) Decision {
 	return d
 }
 
-// interrupt ends a job that was cut short. It starts nothing any more, and unfinished items fail.
+// interrupt ends a job that was cut short: nothing more starts, and unfinished items fail.
 func interrupt(o Observed) Decision {
 	if !o.Complete {
 		return Decision{

@@ -20,8 +20,8 @@ func remove(o Observed) Decision {
 	case !p.over():
 		d := o.await(lsv1alpha1.ReasonWaitingForSubObjects, p.awaited)
 		d.Do = p.effects(o)
-		// Only the installation reports a short deletion. A controller that continues it derives the same from the items, unless it must ask the
-		// API server for them each time.
+		// Only the installation reports a short deletion. A controller that continues it derives the same from the items, unless it must read
+		// them from the API server each time.
 		d.DeferStatusWrite = o.Remembered
 		return d
 	case !o.Complete:
@@ -40,7 +40,7 @@ func remove(o Observed) Decision {
 	}
 }
 
-// pruning is what can be done about objects that must be deleted: each is deleted when no other one that depends on it is left. A deleted
+// pruning is what can be done about objects that must be deleted: each is deleted once no object that depends on it exists. A deleted
 // object gets the job in a later pass, after an event has shown the version in which it is being deleted.
 type pruning struct {
 	delete, trigger, working, left []Item
@@ -76,10 +76,10 @@ func pruningOf(items []Item) pruning {
 	return p
 }
 
-// over reports whether nothing more happens by itself: all are gone, or the remaining ones have failed.
+// over reports whether nothing more happens without a request: all objects are gone, or the remaining ones have failed.
 func (p pruning) over() bool { return len(p.working)+len(p.delete)+len(p.trigger) == 0 }
 
-// failed reports whether objects are left that make no more progress.
+// failed reports whether objects remain that make no more progress.
 func (p pruning) failed() bool { return p.over() && len(p.left) > 0 }
 
 func (p pruning) effects(o Observed) []Effect {

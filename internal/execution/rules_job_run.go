@@ -38,8 +38,8 @@ func prepare(o Observed) Decision {
 	return d
 }
 
-// overtaken ends a job that has not started to deploy anything, because the deletion was requested. It awaits what the job has started to
-// remove.
+// overtaken ends a job that has not started to deploy anything, because the deletion was requested. It awaits what the job has already
+// started to delete.
 func overtaken(o Observed) Decision {
 	for _, items := range [][]Item{o.Orphaned, o.Wanted} {
 		if i := slices.IndexFunc(items, Item.working); i >= 0 {
@@ -121,7 +121,7 @@ func progress(o Observed) Decision {
 	return failItems(o, named(o.Wanted, g.Blocked(p)))
 }
 
-// uninformed returns the items in progress that do not know that the tree is being deleted: those that only wait then end.
+// uninformed returns the items in progress that are not marked as part of a deletion: the mark ends those that only wait.
 func uninformed(o Observed) []Item {
 	if !o.DeletionAsked {
 		return nil
@@ -129,7 +129,7 @@ func uninformed(o Observed) []Item {
 	return filter(o.Wanted, func(i Item) bool { return i.State == StateRunning && !i.DeletionAsked })
 }
 
-// finishPruning continues with objects that another controller has left half deleted.
+// finishPruning continues a deletion that an earlier controller has not finished.
 func finishPruning(o Observed) Decision {
 	orphans := pruningOf(o.Orphaned)
 	if orphans.failed() {

@@ -9,7 +9,7 @@ import (
 )
 
 // Settle writes the result of a decision to the status of an execution, and returns the facts afterwards. In a namespace that is being
-// deleted it writes nothing, because it would not be read.
+// deleted it writes nothing, because nothing reads it any more.
 func Settle(e *lsv1alpha1.Execution, o Observed, d Decision, err error) Observed {
 	switch {
 	case o.NamespaceEnds:
@@ -21,7 +21,7 @@ func Settle(e *lsv1alpha1.Execution, o Observed, d Decision, err error) Observed
 	}
 }
 
-// at returns the facts with those that a status shows.
+// at returns the facts, updated from a status.
 func (o Observed) at(status *lsv1alpha1.RunStatus) Observed {
 	o.Phase, o.Job = status.Phase, run.JobOf(status)
 	if status.PhaseTransitionTime != nil {

@@ -39,9 +39,8 @@ func settleContinuously(e *lsv1alpha1.Execution, o Observed, d Decision, err err
 	return o.at(&status.RunStatus)
 }
 
-// observes reports whether a decision takes the current spec into account: it is processed, it is the one that was aborted, or the
-// execution is being deleted and its items cannot be. The deletion creates a separate generation, which distinguishes this failure from an
-// earlier one.
+// observes reports whether a decision takes the current spec into account: the spec was processed or aborted, or the execution is being
+// deleted and its items cannot be. The deletion creates a new generation, which distinguishes this failure from an earlier one.
 func observes(o Observed, d Decision, phase lsv1alpha1.Phase) bool {
 	takesNote := slices.ContainsFunc(d.Do, func(e Effect) bool { _, yes := e.(Observe); return yes })
 	leaves := slices.ContainsFunc(d.Do, func(e Effect) bool { _, yes := e.(LeaveFlow); return yes })
@@ -77,7 +76,6 @@ func noted(o Observed, effect Effect) Observed {
 		o.Operation, o.Accepted = "", false
 	case AddFinalizer, RemoveFinalizer, AcceptInterrupt, DropInterrupt, InterruptItems, KeepDeployed, TellItems, DeleteItems, TriggerItems,
 		WriteExport, RemoveExport, Observe, Refuse:
-		// The generations do not change.
 	}
 	return o
 }
@@ -97,7 +95,7 @@ func (o Observed) note(items []Item) Observed {
 	return o
 }
 
-// noteFound records items that exist and that this spec may not have created. Those that differ from it in more than the flow are due.
+// noteFound records existing items that this spec may not have created. Those that differ from it in more than the flow are due.
 func (o Observed) noteFound(items []Item) Observed {
 	for _, item := range items {
 		switch {

@@ -46,8 +46,8 @@ func settleRest(e *lsv1alpha1.Execution, o Observed, d Decision) Observed {
 	return o
 }
 
-// remember records what later passes and jobs need to know of this one. After an error, that is only known if the API server was asked for
-// all objects, as it is for an interrupt.
+// remember records what later passes and jobs need from this one. After an error, that is complete only if all objects were read from the
+// API server, as they are for an interrupt.
 func remember(status *lsv1alpha1.ExecutionStatus, o Observed, d Decision, err error) {
 	if o.preparing() && !o.Fresh() && (err == nil || o.Complete) {
 		status.DeployItemCache = o.record()

@@ -17,8 +17,8 @@ type Snapshot struct {
 	Items []lsv1alpha1.DeployItem
 	// Complete means that Items come from the API server itself: what is missing does not exist. In a cache, it may merely not be visible yet.
 	Complete bool
-	// Remembered means that Items lack nothing that this controller, or an earlier leader, has written. Changes by others may not be visible
-	// yet.
+	// Remembered means that Items include everything that this controller, or an earlier leader, has written. Changes by others may not be
+	// visible yet.
 	Remembered bool
 	// Gone are recorded names that do not exist according to the API server.
 	Gone []string

@@ -38,7 +38,7 @@ func list(items []Item) string {
 	})
 }
 
-// problemsOf says what is wrong with each item.
+// problemsOf describes what is wrong with each item.
 func problemsOf(items []Item) string {
 	return join(items, "; ", func(i Item) string {
 		switch {

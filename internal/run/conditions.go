@@ -16,7 +16,7 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// conditions derives the standard conditions from the state that a step has led to. Ready always exists; Reconciling and Stalled only
+// conditions derives the standard conditions from the state after a step. Ready always exists; Reconciling and Stalled only
 // while they are true, as kstatus expects. Conditions of other types do not change.
 func conditions(status *lsv1alpha1.RunStatus, o Outcome, at metav1.Time) []lsv1alpha1.Condition {
 	told := stamp(status, at)
@@ -58,14 +58,14 @@ func capitalised(reason string) string {
 	return strings.ToUpper(reason[:1]) + reason[1:]
 }
 
-// These are the reasons of the conditions of a root while no job runs, besides those of the end of the last one.
+// These are the reasons of the conditions of a root while no job runs, in addition to those of the last job's result.
 const (
 	// ReasonNotRequested means that no job was requested yet.
 	ReasonNotRequested = "NoJobRequested"
 	// ReasonRequested means that a requested job has not started.
 	ReasonRequested = "Requested"
-	// ReasonSuspended means that no new run starts because a user has suspended the root; ReasonSuspendInvalid says that the annotation for it
-	// has no effect.
+	// ReasonSuspended means that no new run starts because a user has suspended the root; ReasonSuspendInvalid means that the annotation for
+	// it has no effect.
 	ReasonSuspended      = "Suspended"
 	ReasonSuspendInvalid = "SuspendInvalid"
 )
@@ -86,20 +86,20 @@ func awaitFirst(status *lsv1alpha1.RunStatus, why decision.Reason, now time.Time
 	status.Conditions = replaceStandard(status.Conditions, []lsv1alpha1.Condition{ready})
 }
 
-// Announced reports whether the conditions show no end of the last job that could be mistaken for the end of the next one.
+// Announced reports whether the conditions show no result of the last job that could be mistaken for that of the next one.
 func Announced(status *lsv1alpha1.RunStatus) bool {
 	return !slices.ContainsFunc(status.Conditions, func(c lsv1alpha1.Condition) bool {
 		return c.Status == lsv1alpha1.ConditionTrue && (c.Type == lsv1alpha1.ConditionReady || c.Type == lsv1alpha1.ConditionStalled)
 	})
 }
 
-// Announce withdraws what the conditions say about the end of the last job, because another one was requested. This is stored before the
-// request is removed, so that a client which sees that a request is gone and the object ready sees the end of the requested job.
+// Announce removes the result of the last job from the conditions, because another job was requested. This is stored before the request is
+// removed, so that a client that sees the object ready without a request sees the result of the requested job.
 func Announce(status *lsv1alpha1.RunStatus, now time.Time) {
 	AwaitBeginning(status, decision.Reason{Code: ReasonRequested, Message: "a job was requested"}, now)
 }
 
-// AwaitBeginning makes the conditions report why a job has not started, instead of how the previous job ended.
+// AwaitBeginning makes the conditions report why a job has not started, instead of the result of the previous job.
 func AwaitBeginning(status *lsv1alpha1.RunStatus, why decision.Reason, now time.Time) {
 	ready := stamp(status, metav1.NewTime(now))
 	ready.Reason, ready.Message = why.Code, why.Message
@@ -109,8 +109,8 @@ func AwaitBeginning(status *lsv1alpha1.RunStatus, why decision.Reason, now time.
 	status.Conditions = replaceStandard(status.Conditions, []lsv1alpha1.Condition{ready, state})
 }
 
-// withdraw restores what the conditions said about the end of the last job, if the request for another one was withdrawn before it was
-// granted, or must wait because a user has suspended the object.
+// withdraw restores the result of the last job in the conditions if the request for another one was withdrawn before it was granted, or
+// must wait because a user has suspended the object.
 func withdraw(status *lsv1alpha1.RunStatus, o Outcome) {
 	announced := slices.ContainsFunc(status.Conditions, func(c lsv1alpha1.Condition) bool {
 		return c.Type == lsv1alpha1.ConditionReady && c.Reason == ReasonRequested
@@ -133,7 +133,7 @@ func stamp(status *lsv1alpha1.RunStatus, at metav1.Time) lsv1alpha1.Condition {
 	return lsv1alpha1.Condition{ObservedGeneration: status.ObservedGeneration, LastTransitionTime: at, LastUpdateTime: at}
 }
 
-// replaceStandard replaces all standard conditions by the wanted ones. Times change only if there is something new to report, so that a
+// replaceStandard replaces all standard conditions by the wanted ones. Times change only if the report changes, so that a
 // pass that changes nothing writes nothing.
 func replaceStandard(before, wanted []lsv1alpha1.Condition) []lsv1alpha1.Condition {
 	after := slices.DeleteFunc(slices.Clone(before), func(c lsv1alpha1.Condition) bool { return standard(c.Type) })

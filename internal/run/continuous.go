@@ -11,7 +11,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// These are the codes of reasons of the continuous flow, besides those of the API. The list is closed.
+// These are the codes of reasons of the continuous flow, in addition to those of the API. The list is closed.
 const (
 	// ReasonIdle means that there is nothing to do.
 	ReasonIdle = "Idle"
@@ -23,14 +23,14 @@ const (
 	ReasonUpdated = "Updated"
 	// ReasonChangedBelow means that the state of what is below has changed.
 	ReasonChangedBelow = "ChangedBelow"
-	// ReasonSubObjectFailed and ReasonSubObjectAborted say that a phase follows from what is below.
+	// ReasonSubObjectFailed and ReasonSubObjectAborted mean that a phase follows from what is below.
 	ReasonSubObjectFailed  = "SubObjectFailed"
 	ReasonSubObjectAborted = "SubObjectAborted"
 	// ReasonOperation means that an operation from the annotation is being processed.
 	ReasonOperation = "Operation"
 	// ReasonFlowChanged means that the object leaves the continuous flow.
 	ReasonFlowChanged = "FlowChanged"
-	// ReasonStandstill means that nothing below continues by itself, because of what has failed there.
+	// ReasonStandstill means that nothing below continues by itself, because of failures there.
 	ReasonStandstill = "Standstill"
 	// ReasonExportsGone means that exported objects have vanished.
 	ReasonExportsGone = "ExportsGone"

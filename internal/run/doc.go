@@ -21,8 +21,8 @@
 //     be repeated, and is undone if the request is withdrawn.
 //  1. One metadata patch replaces the request with a grant with a new ID, and adds the finalizer. Before it the request still exists; after
 //     it the request is gone, and its ID is fixed.
-//  2. One status write adopts the granted ID, unless the status says that it was adopted already. Repeating it does nothing, and so does a
+//  2. One status write adopts the granted ID, unless the status shows that it was adopted already. Repeating it does nothing, and so does a
 //     grant that was copied to another object: it names the UID it was made for.
 //
-// Both writes carry the resourceVersion, so that of two controllers only one can make them.
+// Both writes carry the resourceVersion, so that only one of two controllers can make them.
 package run

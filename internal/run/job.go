@@ -15,7 +15,7 @@ type Job struct {
 	ID string
 	// FinishedID is the job that finished last.
 	FinishedID string
-	// RequestedID is the job that was last adopted from a grant. It differs from ID once a job has started in another way: passed by a
+	// RequestedID is the job that was last adopted from a grant. It differs from ID once a job has started in another way: passed down by a
 	// parent, by a deletion, or on schedule.
 	RequestedID string
 }

@@ -29,16 +29,16 @@ type Outcome struct {
 
 // Settle derives what the status shows from the outcome of a step:
 //
-//	went well        the next phase; the last error is over
+//	went well        the next phase; the last error is removed
 //	waiting          the phase stays; what is waited for is in the conditions, not in the last error
-//	retryable error  the phase stays and is repeated; the last error says why
+//	retryable error  the phase stays and is repeated; the last error shows why
 //	terminal error   Failed, or DeleteFailed in the deletion flow; the job is finished
 //
 // A final phase finishes the job in the same status, and so in the same write. The conditions refer to status.observedGeneration, which
 // the kind sets when it takes a spec into account.
 //
-// An object at rest stays as it is: a pass that starts nothing adds nothing to the end of the last run, and gives no status to an object
-// that never ran. It only withdraws what Announce has written if nothing came of that.
+// An object at rest stays as it is: a pass that starts nothing adds nothing to the result of the last run, and gives no status to an
+// object that never ran. It only reverts what Announce has written if the request was withdrawn.
 func Settle(status *lsv1alpha1.RunStatus, o Outcome) {
 	if atRest(status, o) {
 		withdraw(status, o)
@@ -58,7 +58,7 @@ func Settle(status *lsv1alpha1.RunStatus, o Outcome) {
 	}
 }
 
-// notBegun reports whether the phase is still the end of the previous job: a new one was passed down, and this step has not started it.
+// notBegun reports whether the phase still belongs to the previous job: a new one was passed down, and this step has not started it.
 func notBegun(status *lsv1alpha1.RunStatus, o Outcome) bool {
 	return status.Phase.IsFinal() && !status.IsFinished() && o.Next == "" && (o.Err == nil || failure.KindOf(o.Err) != failure.Terminal)
 }
@@ -74,7 +74,7 @@ func atRest(status *lsv1alpha1.RunStatus, o Outcome) bool {
 	}
 }
 
-// Begin makes id the current job and clears what the status says about the previous one. A job that was passed down keeps the time at
+// Begin makes id the current job and removes the previous job's results from the status. A job that was passed down keeps the time at
 // which that happened.
 func Begin(status *lsv1alpha1.RunStatus, id string, first lsv1alpha1.Phase, now time.Time) {
 	at := metav1.NewTime(now)
@@ -114,8 +114,8 @@ func nextPhase(phase lsv1alpha1.Phase, o Outcome) lsv1alpha1.Phase {
 	}
 }
 
-// problem returns the last error to report, nil if there is none. A decision that ends a run as failed is a problem too: its reason says
-// why.
+// problem returns the last error to report, nil if there is none. A decision that ends a run as failed is also a problem, described by its
+// reason.
 func problem(phase lsv1alpha1.Phase, o Outcome) *lsv1alpha1.Error {
 	if o.Err == nil {
 		if phase != lsv1alpha1.PhaseFailed && phase != lsv1alpha1.PhaseDeleteFailed {
@@ -134,10 +134,10 @@ func problem(phase lsv1alpha1.Phase, o Outcome) *lsv1alpha1.Error {
 	return e
 }
 
-// defaultOperation is used if the code that failed did not say what it attempted.
+// defaultOperation is used if an error does not name its operation.
 const defaultOperation = "Reconcile"
 
-// sinceFirst keeps the time at which an error first occurred while errors of the same sort follow each other. The message does not count:
+// sinceFirst keeps the time at which an error first occurred while errors of the same sort repeat. The message does not count:
 // it often contains a port or a request ID.
 func sinceFirst(before, now *lsv1alpha1.Error, at metav1.Time) *lsv1alpha1.Error {
 	if now == nil {

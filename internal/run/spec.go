@@ -18,7 +18,7 @@ import (
 // specMarkLength is long enough that marks of different specs do not collide.
 const specMarkLength = 40
 
-// SpecMark returns what a status records of the spec of a generation. It differs for each object and generation, so that a mark which was
+// SpecMark returns what a status records of the spec of a generation. It differs for each object and generation, so that a mark that was
 // not renewed with the generation is never mistaken for the current one.
 func SpecMark(uid types.UID, generation int64, spec any) string {
 	text, err := json.Marshal(spec)
@@ -32,7 +32,7 @@ func SpecMark(uid types.UID, generation int64, spec any) string {
 	return hex.EncodeToString(sum[:])[:specMarkLength]
 }
 
-// canonical returns JSON with sorted keys, however the input was written.
+// canonical returns JSON with sorted keys, regardless of the format of the input.
 func canonical(text []byte) ([]byte, error) {
 	var value any
 	if err := json.Unmarshal(text, &value); err != nil {
@@ -57,7 +57,7 @@ func Observe(status *lsv1alpha1.RunStatus, generation int64, mark string) {
 }
 
 // RememberSpec adds the spec to a status that does not record it yet. The spec is known while the status refers to the current generation;
-// after the next change, it could not be determined whether only the flow has changed.
+// after the next change, it cannot be determined whether only the flow has changed.
 func RememberSpec(status *lsv1alpha1.RunStatus, generation int64, mark func(generation int64) string) {
 	if status.ObservedSpec == "" && status.Phase.IsCompleted() && status.IsFinished() && status.ObservedGeneration == generation {
 		status.ObservedSpec = mark(generation)
@@ -70,8 +70,8 @@ const (
 	MaxRecheck = 30 * time.Minute
 )
 
-// Recheck returns when to recheck what has waited since a time, in case no event arrives: after as long as it has waited already, within
-// limits. So the intervals grow.
+// Recheck returns when to recheck an object that has waited since a time, in case no event arrives: after as long as it has waited
+// already, within limits. So the intervals grow.
 func Recheck(since, now time.Time) time.Duration {
 	if since.IsZero() {
 		return MinRecheck

@@ -12,7 +12,7 @@ const (
 	saidBy = "by "
 )
 
-// SuspendReason returns the value of the annotation that says who has suspended something, if known, and why, if given.
+// SuspendReason returns the value of the annotation that records who has suspended an object, if known, and why, if given.
 func SuspendReason(who, reason string) string {
 	switch {
 	case who == "":
@@ -24,8 +24,7 @@ func SuspendReason(who, reason string) string {
 	}
 }
 
-// Suspended means that something is suspended, by whom and why, as far as the value of the annotation shows. Users may write anything
-// there.
+// Suspended describes a suspension: by whom and why, as far as the value of the annotation shows. Users may write anything into it.
 func Suspended(reason string) string {
 	switch reason = OneLine(reason, maxSuspendReason); {
 	case reason == "":

@@ -31,7 +31,7 @@ type (
 	RemoveFinalizer struct{}
 	// AddFinalizer restores the finalizer that another client has removed.
 	AddFinalizer struct{}
-	// TellNamespace records, where the end of the namespace does not delete it, that what the item has deployed may stay.
+	// TellNamespace records, outside the namespace that is being deleted, that what the item has deployed may stay.
 	TellNamespace struct{}
 	// Grant replaces the request for a job by the ID of the new job.
 	Grant struct{}
@@ -92,7 +92,7 @@ func (TellUnasked) String() string { return "report that no job is requested" }
 // String names the effect in errors.
 func (TimeOut) String() string { return "timeout" }
 
-// These are codes of reasons, besides those of the API.
+// These are the codes of reasons, in addition to those of the API.
 const (
 	CodeIdle       = "Idle"
 	CodeInProgress = "InProgress"
@@ -130,7 +130,7 @@ func Decide(o Observed) Decision {
 }
 
 // DecideRestored is Decide once a finalizer that another client has removed is restored: the watchdog does that first, and then decides
-// again in the same pass. So a missing finalizer holds nothing up.
+// again in the same pass. So a missing finalizer delays nothing.
 func DecideRestored(o Observed) Decision {
 	if d := Decide(o); !does[AddFinalizer](d) {
 		return d
@@ -139,8 +139,8 @@ func DecideRestored(o Observed) Decision {
 	return Decide(o)
 }
 
-// watchContinuously releases what is deleted without uninstalling, and ends what takes too long. In the continuous flow, there is no limit
-// for the wait for a deployer: no request sets its start.
+// watchContinuously releases what is deleted without uninstalling, and times out what takes too long. In the continuous flow, there is no
+// limit on the wait for a deployer: no request sets its start.
 func watchContinuously(o Observed) Decision {
 	switch {
 	case o.Deleting && o.WithoutUninstall && o.Finalizer:
@@ -199,8 +199,8 @@ func open(o Observed) Decision {
 	}
 }
 
-// tellAfter is the delay before the conditions report that no deployer has picked up an item. Usually one does at once, and the report
-// would cost a write.
+// tellAfter is the delay before the conditions report that no deployer has picked up an item. Usually a deployer picks it up at once, and
+// the report would cost a write.
 const tellAfter = 30 * time.Second
 
 // watch waits for a deployer to pick the item up, or to finish.
@@ -264,7 +264,7 @@ func timeout(o Observed) error {
 		o.Deadline.Sub(o.Since), o.Deployer, o.LastWord)
 }
 
-// forTarget says how a Target affects which deployer is responsible.
+// forTarget explains how a Target affects which deployer is responsible.
 func forTarget(o Observed) string {
 	if o.Target == "" {
 		return ""
@@ -272,7 +272,7 @@ func forTarget(o Observed) string {
 	return fmt.Sprintf(", that Target %s exists, and that the deployer's target selectors match it", o.Target)
 }
 
-// String says what the time was spent on.
+// String describes what the deployer spent the time on.
 func (w LastWord) String() string {
 	switch {
 	case w.Text == "":

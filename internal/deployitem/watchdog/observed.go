@@ -33,7 +33,7 @@ type Observed struct {
 	Type lsv1alpha1.DeployItemType
 	// Deployer is the one that has picked up the item, and Target is what spec.target names, for messages.
 	Deployer, Target string
-	// LastWord is what the deployer that has picked up the item reported last: what it waits for, or how it failed.
+	// LastWord is the last report of the deployer that has picked up the item: what it waits for, or how it failed.
 	LastWord LastWord
 
 	Phase lsv1alpha1.Phase
@@ -58,9 +58,9 @@ type Observed struct {
 
 	// PickedUp is set if a deployer works on the current job. Due is set in the continuous flow if a deployer has work to do on the item.
 	PickedUp, Due bool
-	// Unasked is set if the item was created by hand, never had a job, and its conditions do not say so.
+	// Unasked is set if the item was created by hand, never had a job, and its conditions do not report that.
 	Unasked bool
-	// Told is set if the conditions say that no deployer has picked up the item.
+	// Told is set if the conditions report that no deployer has picked up the item.
 	Told bool
 	// Since is when the current wait started, for a deployer or for the end of its work; zero if that was not recorded.
 	Since time.Time
@@ -71,7 +71,7 @@ type Observed struct {
 	pickupTimeout time.Duration
 }
 
-// LastWord is what the status says about the work on an item.
+// LastWord is what the status reports about the work on an item.
 type LastWord struct {
 	// Text names the object and what is missing, or what went wrong. It is empty if the deployer has reported nothing.
 	Text string
@@ -142,7 +142,7 @@ func lastWordOf(status *lsv1alpha1.DeployItemStatus) LastWord {
 	return LastWord{}
 }
 
-// waitOf returns since when the item waits, and until when it may.
+// waitOf returns when the item started to wait, and when that times out.
 func waitOf(item *lsv1alpha1.DeployItem, pickupTimeout time.Duration) (since, deadline time.Time) {
 	since = handed(&item.Status)
 	if deployitem.PickedUp(&item.Status) {
@@ -170,7 +170,7 @@ func progressDeadline(item *lsv1alpha1.DeployItem, since time.Time) time.Time {
 }
 
 // handed returns when the item got its current job; zero if that was not recorded. A user who starts an item by hand writes only the ID of
-// the job, and leaves the times of the previous job as they were: that job has ended.
+// the job, and does not change the times of the previous job, which has ended.
 func handed(status *lsv1alpha1.DeployItemStatus) time.Time {
 	if status.JobIDGenerationTime == nil {
 		return time.Time{}
@@ -182,14 +182,14 @@ func handed(status *lsv1alpha1.DeployItemStatus) time.Time {
 	return status.JobIDGenerationTime.Time
 }
 
-// damaged reports whether another client has removed the finalizer of an item. Executions create their items with it; items of others may
+// damaged reports whether another client has removed the finalizer of an item. Executions create their items with it; other items may
 // be released in another way.
 func damaged(item *lsv1alpha1.DeployItem) bool {
 	return item.DeletionTimestamp.IsZero() && item.Labels[lsv1alpha1.ExecutionManagedByLabel] != "" &&
 		!slices.Contains(item.Finalizers, lsv1alpha1.Finalizer)
 }
 
-// unasked reports whether no job of an item was requested, and its status does not say so. An item of an execution waits for its turn.
+// unasked reports whether no job of an item was requested and its status does not report that. An item of an execution waits for its turn.
 func unasked(item *lsv1alpha1.DeployItem) bool {
 	status := &item.Status
 	silent := !slices.ContainsFunc(status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Type == lsv1alpha1.ConditionReady })
@@ -197,7 +197,7 @@ func unasked(item *lsv1alpha1.DeployItem) bool {
 		item.DeletionTimestamp.IsZero() && metav1.GetControllerOfNoCopy(item) == nil
 }
 
-// Concerns reports whether the watchdog may have to act on the item. Most items have finished, and cost nothing but this call.
+// Concerns reports whether the watchdog may have to act on the item. Most items have finished, and cost only this call.
 func Concerns(item *lsv1alpha1.DeployItem) bool {
 	_, asked := item.Annotations[lsv1alpha1.OperationAnnotation]
 	_, granted := item.Annotations[run.GrantAnnotation]

@@ -15,7 +15,7 @@ import (
 )
 
 // Settle writes the outcome of a decision to the status and returns the facts afterwards. The status belongs to the deployer; the watchdog
-// writes to it only what ends a job, and when one starts.
+// writes to it only what ends a job, and when a job starts.
 func Settle(item *lsv1alpha1.DeployItem, o Observed, d Decision, err error) Observed {
 	status := &item.Status
 	switch {
