@@ -58,8 +58,7 @@ func SetupContexts(mgr ctrl.Manager, opts ContextsOptions) error {
 	return nil
 }
 
-// onlyCreated lets namespaces through when they appear. Later changes cannot make a
-// Context necessary.
+// onlyCreated passes the creation of namespaces. Later changes cannot make a Context necessary.
 func onlyCreated() predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(event.UpdateEvent) bool { return false },
@@ -119,8 +118,8 @@ func (r *contexts) wantsContext(ctx context.Context, name string) (bool, error) 
 	return false, err
 }
 
-// unlessSettled drops errors that mean the Context exists or must not exist: the cache
-// was behind, or the namespace is going away.
+// unlessSettled drops errors that mean that the Context exists or must not exist: the cache was outdated, or the namespace is being
+// deleted.
 func unlessSettled(err error) error {
 	terminating := apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 	if apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) || terminating {

@@ -30,7 +30,7 @@ type storedAnswer struct {
 	blueprint.Answer
 }
 
-// LoadAnswers returns what clusters have answered before in the same job. The result is never nil, so answers can be added to it.
+// LoadAnswers returns the answers that clusters have already given in the same job. The result is never nil, so answers can be added to it.
 func LoadAnswers(in Inputs) blueprint.Answers {
 	answers := blueprint.Answers{}
 	content, found := in.Stored[dataflow.AnswersSecret(in.Installation.Name)]
@@ -73,7 +73,7 @@ func keyOf(call blueprint.ClusterCall) string {
 	return string(text)
 }
 
-// Asks returns the unanswered call that a plan needs, or nil if there is none. An error says that there were too many calls before.
+// Asks returns the unanswered call that a plan needs, or nil if there is none. It returns an error if there were too many calls before.
 func Asks(in Inputs, err error) (*blueprint.Unanswered, error) {
 	var asked *blueprint.Unanswered
 	if !errors.As(err, &asked) {

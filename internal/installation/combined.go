@@ -17,7 +17,7 @@ func Combined(phases ...lsv1alpha1.Phase) lsv1alpha1.Phase {
 	return combined
 }
 
-// rank says which phase prevails.
+// rank orders phases: the highest one prevails.
 var rank = map[lsv1alpha1.Phase]int{
 	lsv1alpha1.PhaseSucceeded:   1,
 	lsv1alpha1.PhaseInit:        2,

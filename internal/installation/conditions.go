@@ -41,11 +41,10 @@ func markSteps(status *lsv1alpha1.InstallationStatus, now time.Time, done []lsv1
 	}
 }
 
-// maxTold limits the length of a message, in bytes.
+// maxTold limits the length of a message in bytes.
 const maxTold = 1000
 
-// tell reports in a status what users may not expect: what has no effect in the blueprint, and a component other than the one that they
-// named.
+// tell reports unexpected results in a status: what has no effect in the blueprint, and a component that overwrites have replaced.
 func (p Prepared) tell(status *lsv1alpha1.InstallationStatus, now time.Time) {
 	tellIfAny(status, now, lsv1alpha1.Condition{
 		Type: lsv1alpha1.ConditionBlueprintWarnings, Reason: "NoEffect", Message: strings.Join(p.Warnings, "; "),

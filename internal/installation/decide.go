@@ -10,11 +10,11 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// safetyNet stands for the interval after which a waiting installation is checked again, in case the expected event does not arrive.
-// Decide replaces it by the actual interval.
+// safetyNet stands for the interval after which a waiting installation is rechecked, in case the expected event does not arrive. Decide
+// replaces it with the actual interval.
 const safetyNet time.Duration = -1
 
-// These are the reasons of decisions besides those of the API and of package run.
+// These are the reasons of decisions, in addition to those of the API and of package run.
 const (
 	reasonPredecessorFailed = "PredecessorFailed"
 	reasonSubObjectGone     = "SubObjectDeleted"
@@ -51,12 +51,12 @@ func stay(code, message string) Decision {
 	return Decision{Wait: true, Why: because(code, message)}
 }
 
-// rest finds nothing to do.
+// rest decides that there is nothing to do.
 func rest(why string) Decision {
 	return stay(run.ReasonIdle, why)
 }
 
-// wait waits for something that an event announces.
+// wait waits for a change that an event reports.
 func wait(code, message string) Decision {
 	return Decision{Wait: true, RequeueAfter: safetyNet, Why: because(code, message)}
 }

@@ -18,9 +18,9 @@
 //   - completed: Succeeded, Failed or Aborted.
 //   - up to date: the status refers to the current generation of the spec.
 //   - busy: not completed, not up to date, or with a pending request in an annotation.
-//   - outdated: the spec or an import has changed since what is below was last updated.
-//   - own: a phase that the installation has reached by itself, because it was aborted or its update failed. All other completed phases
-//     follow from what is below.
+//   - outdated: the spec or an import has changed since the objects below were last updated.
+//   - own: a phase that results from the installation itself, because it was aborted or its update failed. All other completed phases
+//     follow from the objects below.
 //
 // A job of an installation passes these phases. Only Init, CleanupOrphaned, Progressing and Deleting wait for others.
 //

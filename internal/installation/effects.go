@@ -32,7 +32,7 @@ type (
 	AddFinalizer struct{}
 	// DropOperation removes the operation annotation.
 	DropOperation struct{}
-	// Fail reports an error that was found while observing, under the name of the step that it prevents.
+	// Fail reports an error that occurred while observing, under the name of the step that it prevents.
 	Fail struct {
 		Step string
 		Err  error
@@ -49,11 +49,11 @@ type (
 	Notify struct{ Successors []string }
 	// DeleteChildren deletes children, and first marks those whose installed objects stay.
 	DeleteChildren struct{ Children []Child }
-	// Tell notifies children with an unfinished job that the tree is being deleted, and in which manner.
+	// Tell notifies children with an unfinished job that the tree is being deleted, and how.
 	Tell struct{ Children []Child }
 	// Relabel restores the label of a nested installation that names its parent.
 	Relabel struct{ Parent string }
-	// Restore rewrites objects that another client has deleted, as the last job or update has planned them.
+	// Restore rewrites objects that another client has deleted, as planned by the last job or update.
 	Restore struct {
 		Objects []dataflow.ObjectID
 		Plan    *Plan
@@ -70,8 +70,8 @@ type (
 		Operation lsv1alpha1.Operation
 		Children  []Child
 	}
-	// TellOfUpdate requests from children what AskedByUpdate returns when it is executed, in the continuous flow. It belongs to the update:
-	// an update that some children do not know of counts as not made.
+	// TellOfUpdate requests from children what AskedByUpdate returns when it is executed, in the continuous flow. It is part of the update:
+	// the update counts as not made until all children are notified.
 	TellOfUpdate struct{}
 	// Convert changes the flow of children, and nothing else.
 	Convert struct {

@@ -19,29 +19,30 @@ import (
 // Snapshot is what was read about an installation and the objects around it.
 type Snapshot struct {
 	Installation *lsv1alpha1.Installation
-	// Predecessors and Successors are siblings; DependencyError is what package dataflow found wrong in the relation between them.
+	// Predecessors and Successors are siblings; DependencyError is the error that package dataflow found in their relation.
 	Predecessors, Successors []*lsv1alpha1.Installation
 	DependencyError          error
 	// Subinstallations are all visible nested installations; Execution is the one with the installation's name, or nil if it is not visible.
 	Subinstallations []*lsv1alpha1.Installation
 	Execution        *lsv1alpha1.Execution
-	// Gone are the names of nested installations that do not exist according to the API server; ExecutionGone says the same of the execution.
+	// Gone are the names of nested installations that do not exist according to the API server; ExecutionGone means the same for the
+	// execution.
 	Gone          []string
 	ExecutionGone bool
-	// RecordedBy is the installation that records this one as nested in it, although this one names no parent.
+	// RecordedBy is the installation that records this one as nested, although this one names no parent.
 	RecordedBy string
 	// Lost are objects that the installation has written and that do not exist according to the API server.
 	Lost []dataflow.ObjectID
 
 	// NamespaceEnds means that the namespace is being deleted.
 	NamespaceEnds bool
-	// Limits are the quotas of the namespace. Turn is the job's position among others, if that is known before Needs requests it.
+	// Limits are the quotas of the namespace. Turn is the job's position among others, if it is known before Needs requests it.
 	Limits Limits
 	Turn   *Turn
 
-	// Imports, ExportsGone and Context matter in the continuous flow. Imports are as they were read; nil if they were not read, which counts
-	// as unchanged. ExportsGone names objects that the installation has exported and that do not exist. Context are the objects that it has
-	// written for children, read only if a user wants it to stay as it is.
+	// Imports, ExportsGone and Context matter in the continuous flow. Imports are the imports as read; nil if they were not read, which counts
+	// as unchanged. ExportsGone names exported objects that do not exist. Context contains the objects that the installation has written for
+	// its children, read only if a user freezes or suspends it.
 	Imports     *ImportsRead
 	ExportsGone []string
 	Context     dataflow.Objects
@@ -106,8 +107,8 @@ func NewObserved(s Snapshot) Observed {
 	return o
 }
 
-// untoldSuccessors returns the names that an earlier controller has recorded at the end of a successful job. A failed job has no news for
-// its successors.
+// untoldSuccessors returns the names that an earlier controller has recorded at the end of a successful job. After a failed job, there is
+// nothing to tell the successors.
 func untoldSuccessors(status *lsv1alpha1.InstallationStatus) []string {
 	if !status.IsFinished() || status.Phase != lsv1alpha1.PhaseSucceeded {
 		return nil
@@ -119,7 +120,7 @@ func untoldSuccessors(status *lsv1alpha1.InstallationStatus) []string {
 	return names
 }
 
-// changed reports whether the spec has changed since a job took it into account. A deletion alone also creates a new generation, and so
+// changed reports whether the spec has changed since a job took it into account. A deletion also creates a new generation, and so
 // does a change of the flow.
 func changed(inst *lsv1alpha1.Installation) bool {
 	ahead := inst.Generation - inst.Status.ObservedGeneration
@@ -148,14 +149,14 @@ func ObserveSpec(inst *lsv1alpha1.Installation) {
 	run.Observe(&inst.Status.RunStatus, inst.Generation, specMark(inst, inst.Generation))
 }
 
-// rememberSpec makes a status that does not yet record the spec do so.
+// rememberSpec records the spec in a status that does not contain it yet.
 func rememberSpec(inst *lsv1alpha1.Installation) {
 	run.RememberSpec(&inst.Status.RunStatus, inst.Generation, func(generation int64) string { return specMark(inst, generation) })
 }
 
-// MayRestore reports whether an installation restores objects that another client has deleted. It does not while it has a pending request,
-// which must not wait for that, nor while it has yet to start a job or an update that writes them anyway. In the continuous flow, a frozen
-// installation restores nothing, nor does a suspended root at rest.
+// MayRestore reports whether an installation restores objects that another client has deleted. It does not while a request is pending,
+// which must not wait for that, nor before a job or an update that writes the objects anyway. In the continuous flow, a frozen installation
+// restores nothing, nor does a suspended root at rest.
 func MayRestore(inst *lsv1alpha1.Installation) bool {
 	status := &inst.Status
 	granted := run.ParseGrant(inst.Annotations[run.GrantAnnotation], string(inst.UID))
@@ -194,7 +195,7 @@ func ParentOf(inst metav1.Object) string {
 // installationKind is the kind that owner references name.
 const installationKind = "Installation"
 
-// Siblings derives from installations what others in their scope need to know.
+// Siblings derives the facts about installations that others in their scope need.
 func Siblings(installations []*lsv1alpha1.Installation) []Sibling {
 	var result []Sibling
 	for _, inst := range installations {
@@ -273,7 +274,7 @@ func withExecution(s Snapshot, wanted, leaving []Child) ([]Child, []Child) {
 	return append(wanted, child), leaving
 }
 
-// owns reports whether an installation owns an object, or need not: the status records which nested installations it has.
+// owns reports whether an installation owns an object. A nested installation that the status does not record needs no owner reference.
 func owns(inst *lsv1alpha1.Installation, object metav1.Object, recorded map[string]bool) bool {
 	if _, nested := object.(*lsv1alpha1.Installation); nested && !recorded[object.GetName()] {
 		return true
@@ -334,7 +335,7 @@ func automatic(inst *lsv1alpha1.Installation) Automatic {
 	}
 }
 
-// failures counts the consecutive automatic jobs for the current spec that followed failures.
+// failures counts the consecutive automatic jobs after failures with the current spec.
 func failures(inst *lsv1alpha1.Installation) int32 {
 	status := inst.Status.AutomaticReconcileStatus
 	if status == nil || !status.OnFailed || status.Generation != inst.Generation {

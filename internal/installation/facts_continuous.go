@@ -34,14 +34,14 @@ func (o *Observed) observeContinuously(s Snapshot) {
 	o.Unrecorded = unrecorded(s, o.UpdateVersion())
 }
 
-// UpdateVersion returns the version that an update of what is below gets.
+// UpdateVersion returns the version of an update of the objects below.
 func (o Observed) UpdateVersion() string { return o.attempt.ConfigGeneration }
 
 // below returns all children that may exist.
 func (o Observed) below() []Child { return present(everyChild(o)) }
 
-// Busy reports whether a child must not be touched in the continuous flow. A child in the job flow does nothing without a job, whatever
-// its phase and observed spec.
+// Busy reports whether a child must not be touched in the continuous flow. A child in the job flow does nothing without a job, regardless
+// of its phase and observed spec.
 func (c Child) Busy() bool {
 	switch {
 	case c.Presence != Present:

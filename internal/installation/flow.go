@@ -16,7 +16,7 @@ import (
 )
 
 // FlowOf returns the flow that an installation currently follows. An installation that the continuous flow has processed stays in it until
-// the objects below also know of the change.
+// the objects below have changed their flow too.
 func FlowOf(inst *lsv1alpha1.Installation) lsv1alpha1.Flow {
 	if inst.Status.IsFinished() && Entered(&inst.Status) {
 		return lsv1alpha1.FlowContinuous
@@ -24,7 +24,7 @@ func FlowOf(inst *lsv1alpha1.Installation) lsv1alpha1.Flow {
 	return run.FlowOf(inst.Spec.Flow, &inst.Status.RunStatus)
 }
 
-// left marks a version of which only the exports remain: the installation has since left the continuous flow.
+// left marks a version that only the exports still use: the installation has since left the continuous flow.
 const left = ".left"
 
 // Entered reports whether the continuous flow has processed an installation that has not left it since.
@@ -59,8 +59,8 @@ func ExportMark(status *lsv1alpha1.InstallationStatus) string {
 // ConditionFlow is False while spec.flow names a flow that the installation cannot follow yet.
 const ConditionFlow lsv1alpha1.ConditionType = "FlowChange"
 
-// noteFlow records in the status of an installation, whichever flow it follows, that a change of spec.flow has no effect yet, and removes
-// that later.
+// noteFlow records in the status that a change of spec.flow has no effect yet, and removes that record once it has. It applies to both
+// flows.
 func noteFlow(inst *lsv1alpha1.Installation, now time.Time) {
 	status := &inst.Status
 	is := func(c lsv1alpha1.Condition) bool { return c.Type == ConditionFlow }

@@ -22,7 +22,7 @@ import (
 
 // The history of a root contains the specs that its runs took into account. It is part of the status, so it needs no separate request: the
 // write that starts a run adds the spec, and the write that ends it adds the result. The limits keep the object far below the 1.5 MiB that
-// the API server stores: a status that cannot be written would stop the installation.
+// the API server stores: a status that cannot be written stops the installation.
 const (
 	maxRevisions = 5
 	// maxSpec and maxPacked limit the size of a kept spec in bytes, uncompressed and compressed.
@@ -33,8 +33,8 @@ const (
 	maxComponentWord = 256
 )
 
-// noteStart puts a new spec at the head of the history when a job starts. The job may have to wait, and use yet another spec in the end: so
-// a revision whose spec has not changed keeps the result of its last job until this one uses it.
+// noteStart puts a new spec at the head of the history when a job starts. The job may have to wait, and use another spec in the end: so a
+// revision with an unchanged spec keeps the result of its last job until this one uses it.
 func noteStart(inst *lsv1alpha1.Installation, o Observed) {
 	if history := inst.Status.History; len(history) == 0 || history[0].SpecHash != SpecHash(inst.Spec) {
 		noteSpec(inst, o)
@@ -66,7 +66,7 @@ func noteSpec(inst *lsv1alpha1.Installation, o Observed) {
 	inst.Status.History = withinLimits(append([]lsv1alpha1.SpecRevision{next}, earlier...), len(text))
 }
 
-// place returns a revision as it becomes the head of the history, the revisions that follow it, and whether its spec is already known.
+// place returns a revision as the new head of the history, the revisions that follow it, and whether its spec is already known.
 func place(next lsv1alpha1.SpecRevision, history []lsv1alpha1.SpecRevision) (lsv1alpha1.SpecRevision, []lsv1alpha1.SpecRevision, bool) {
 	if len(history) == 0 {
 		return next, nil, false
@@ -98,7 +98,7 @@ func replace(
 	return next, before, false
 }
 
-// again returns a revision whose spec another run takes into account.
+// again returns a revision for another run with the same spec.
 func again(last, next lsv1alpha1.SpecRevision) lsv1alpha1.SpecRevision {
 	last.JobID, last.Generation, last.StartTime = next.JobID, next.Generation, next.StartTime
 	last.EndTime, last.Result = nil, ""
@@ -169,7 +169,8 @@ func componentOf(spec *lsv1alpha1.InstallationSpec) (name, version string) {
 	return shortened(name, maxComponentWord), shortened(version, maxComponentWord)
 }
 
-// packers are reused: each has large tables. Other compression levels clear theirs before each use, which takes longer than the rest.
+// packers are reused: each has large tables. Other compression levels clear their tables before each use, which takes longer than the
+// compression.
 var packers = sync.Pool{New: func() any {
 	packer, err := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed)
 	if err != nil {
@@ -195,7 +196,7 @@ func keepSpec(revision *lsv1alpha1.SpecRevision, text []byte) {
 	revision.SpecTooLarge = true
 }
 
-// withinLimits drops the oldest specs if all of them together are too large. Next to a very large current spec, it keeps none.
+// withinLimits drops the oldest specs if all of them together are too large. Beside a very large current spec, it keeps none.
 func withinLimits(history []lsv1alpha1.SpecRevision, present int) []lsv1alpha1.SpecRevision {
 	room := maxPackedTotal
 	if present > maxSpec {

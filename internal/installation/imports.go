@@ -21,7 +21,7 @@ type ImportsRead struct {
 	// Versions are the versions found for each import, sorted by name; Hash is a hash of all contents.
 	Versions []lsv1alpha1.ImportStatus
 	Hash     string
-	// Err is why the imports cannot be used, nil if they can. If it is set, there are no versions.
+	// Err is why the imports cannot be used; nil if they can. If it is set, there are no versions.
 	Err error
 }
 
@@ -66,8 +66,8 @@ func elsewhere(scope dataflow.Scope, name string, labels map[string]string) bool
 	return context != "" && context != scope.Context() && name != labels[lsv1alpha1.DataObjectKeyLabel]
 }
 
-// ImportVersions returns the versions of all imports. Imports that installations export have the versions of those, which marks contains
-// by name; all others have a hash of their content.
+// ImportVersions returns the versions of all imports. An import that an installation exports has the version in marks,
+// by name; the version of any other import is a hash of its content.
 func ImportVersions(resolved dataflow.Resolved, hashes dataflow.Hashes, marks map[string]string) []lsv1alpha1.ImportStatus {
 	var versions []lsv1alpha1.ImportStatus
 	for _, name := range slices.Sorted(maps.Keys(resolved)) {
@@ -87,8 +87,8 @@ func ImportVersions(resolved dataflow.Resolved, hashes dataflow.Hashes, marks ma
 	return versions
 }
 
-// behindSiblings names the nested installations that do not yet use what a sibling exports now. They will do so by themselves, unless they
-// are aborted or frozen.
+// behindSiblings names the nested installations that do not yet use what a sibling exports now. They catch up without a request, unless
+// they are aborted or frozen.
 func behindSiblings(subs []*lsv1alpha1.Installation) map[string]bool {
 	marks := map[string]string{}
 	for _, sub := range subs {
@@ -123,7 +123,7 @@ func configGeneration(inst *lsv1alpha1.Installation, read ImportsRead) string {
 }
 
 // changedImports names the imports of which the last update used another version. The content of exports may change while the version of
-// the exporter stays the same; then the result only says that something has changed.
+// the exporter stays the same; then the result is generic.
 func changedImports(status *lsv1alpha1.InstallationStatus, read ImportsRead) []string {
 	if read.Err != nil {
 		return nil

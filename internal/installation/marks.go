@@ -11,11 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// DeletionMarksAnnotation names the annotations that a command has set for the one deletion that it requests next, and until when that must
-// have happened, in the time of the API server. If the command ends in between, its marks stay, and a later deletion ignores them.
+// DeletionMarksAnnotation names the annotations that a command has set for the deletion that it requests next, and a deadline for that
+// deletion, in the time of the API server. If the command ends in between, its marks stay, and a later deletion ignores them.
 const DeletionMarksAnnotation = "espalier.dev/deletion-marks"
 
-// DeletionMarks are annotations that say how to delete an installation, and the time of the last deletion to which they apply.
+// DeletionMarks are annotations that control how an installation is deleted, and the time of the last deletion to which they apply.
 type DeletionMarks struct {
 	Until time.Time
 	Names []string
@@ -26,7 +26,7 @@ func (m DeletionMarks) String() string {
 	return strings.Join(append([]string{m.Until.UTC().Format(time.RFC3339)}, m.Names...), " ")
 }
 
-// DeletionMarksOf returns the marks that a command has set on an installation; none if it has set none, or if nobody can read them.
+// DeletionMarksOf returns the marks that a command has set on an installation; none if it has set none, or if they are invalid.
 func DeletionMarksOf(inst metav1.Object) DeletionMarks {
 	words := strings.Fields(inst.GetAnnotations()[DeletionMarksAnnotation])
 	if len(words) == 0 {
@@ -39,7 +39,7 @@ func DeletionMarksOf(inst metav1.Object) DeletionMarks {
 	return DeletionMarks{Until: until, Names: words[1:]}
 }
 
-// IsMarked reports whether an annotation says how to delete an installation. One that a command has set says it of one deletion only.
+// IsMarked reports whether an annotation controls how an installation is deleted. One that a command has set applies to a single deletion.
 func IsMarked(inst metav1.Object, mark string) bool {
 	if inst.GetAnnotations()[mark] != "true" {
 		return false

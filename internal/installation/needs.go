@@ -13,7 +13,7 @@ import (
 // Need is a fact that is costly to obtain.
 type Need string
 
-// These are the facts that a decision may need in addition to those that are always observed.
+// These are the facts that a decision may need, in addition to those that are always observed.
 const (
 	// NeedPlan requests Observed.Plan, NeedExports Observed.Exporting, and NeedRestored those parts of them that another client has deleted.
 	NeedPlan     Need = "plan"
@@ -25,7 +25,7 @@ const (
 	NeedTurn Need = "turn"
 )
 
-// Needs returns which facts the next decision needs that were not read yet; empty if none.
+// Needs returns the facts that the next decision needs and that were not read yet; empty if none.
 func Needs(o Observed) Need {
 	for _, effect := range decide(o).Do {
 		switch effect.(type) {
@@ -75,7 +75,7 @@ func planned(o Observed, d Decision) Decision {
 	return d
 }
 
-// failing turns a decision that cannot be executed into one that reports why.
+// failing turns a decision that cannot be executed into one that reports the error.
 func failing(d Decision, step Effect, err error) Decision {
 	d.Do = []Effect{Fail{Step: step.String(), Err: err}}
 	d.Wait, d.Why.Message = true, err.Error()

@@ -13,11 +13,11 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// HeardAnnotation records, on a root installation, the last job that each of its predecessors announced. A predecessor that repeats itself
-// after a crash finds its job there and requests nothing.
+// HeardAnnotation records, on a root installation, the last job that each of its predecessors announced. A predecessor that repeats an
+// announcement after a crash finds its job recorded and requests nothing.
 const HeardAnnotation = "espalier.dev/heard-of"
 
-// Hear adds the job of a predecessor to what an installation has heard, and reports whether it is new.
+// Hear adds the job of a predecessor to the recorded announcements of an installation, and reports whether it is new.
 func Hear(heard, predecessor, job string) (now string, news bool) {
 	entries := strings.FieldsFunc(heard, func(r rune) bool { return r == ',' })
 	entry := predecessor + "=" + job
@@ -37,13 +37,13 @@ type Notice struct {
 	Heard              string
 }
 
-// updatesOnResume reports whether a suspended sibling checks its imports anyway once it is resumed. No further request can be made until
-// then. In the job flow, the operation has no effect, and the sibling must hear of the job.
+// updatesOnResume reports whether a suspended sibling checks its imports anyway once it is resumed. No other request is possible until
+// then. In the job flow, the operation has no effect, and the announcement of the job must be recorded.
 func (s Sibling) updatesOnResume() bool {
 	return s.Suspended && s.Continuous && s.Operation == lsv1alpha1.OperationForceReconcile
 }
 
-// Notices returns which of its successors an installation asks to check their imports. A job requests a job; an update requests a
+// Notices returns the successors that an installation asks to check their imports. A job requests a job; an update requests a
 // reconcile from those in the continuous flow. If a successor that must be asked has another pending operation, that is an error.
 func (o Observed) Notices(run dataflow.Run, names []string) ([]Notice, error) {
 	var notices []Notice

@@ -23,14 +23,14 @@ type Observed struct {
 	Phase   lsv1alpha1.Phase
 	Job     run.Job
 	Request run.Request
-	// Announced is set unless the status shows the end of a job that could be mistaken for the end of a requested one.
+	// Announced is set unless the status shows the result of a job that could be mistaken for that of a requested one.
 	Announced bool
 	// Interrupt is set while the operation annotation requests an interrupt.
 	Interrupt bool
 	// StrayRequest is set while a job is requested of a nested installation.
 	StrayRequest bool
 
-	// Created is when the installation was created; ByHand says that it was not created by another installation.
+	// Created is when the installation was created; ByHand means that it was not created by another installation.
 	Created time.Time
 	ByHand  bool
 
@@ -40,45 +40,45 @@ type Observed struct {
 	// NamespaceEnds is set once the namespace is being deleted: nothing can be created in it any more.
 	NamespaceEnds bool
 	Finalizer     bool
-	// LabelLost is set if a nested installation has lost the label that names its parent. Parent is that name, from the owner or, if another
+	// LabelLost is set if a nested installation has lost the label that names its parent. Parent is the name, from the owner or, if another
 	// client has removed that too, from the status of the parent. In the latter case, the other facts are those of a root.
 	LabelLost bool
 	Parent    string
 	// Lost are objects that the last job or update has written and another client has deleted.
 	Lost []dataflow.ObjectID
-	// Suspension is what the annotations say about new runs.
+	// Suspension tells whether the annotations permit new runs.
 	Suspension Suspension
 	// WithoutUninstall and IgnoreSuccessors are set by the annotations of those names.
 	WithoutUninstall bool
 	IgnoreSuccessors bool
 
-	// Changed means that the spec has changed since a job last took it into account; IfChanged that this alone requests a new job.
+	// Changed means that the spec has changed since a job last took it into account; IfChanged means that this alone requests a new job.
 	Changed   bool
 	IfChanged bool
 	// FlowOnly means that the spec has another generation than the one that the status refers to, and differs only in its flow.
 	FlowOnly bool
-	// Automatic is the next job that starts by itself, zero if there is none. Scheduled says that the spec requests such jobs.
+	// Automatic is the next job that starts by itself, zero if there is none. Scheduled means that the spec requests automatic jobs.
 	Automatic Automatic
 	Scheduled bool
 
-	// DependencyError is why the installation can never get its imports or provide its exports, or nil: installations that wait for each
-	// other, or export the same.
+	// DependencyError is why the installation can never get its imports or provide its exports: installations that wait for each
+	// other, or export the same object. It is nil if nothing prevents that.
 	DependencyError error
 	Predecessors    []Sibling
 	Successors      []Sibling
 	Children        []Child
-	// UntoldSuccessors are those that an earlier controller was about to ask for a job when it stopped.
+	// UntoldSuccessors are the successors that an earlier controller had not yet notified when it stopped.
 	UntoldSuccessors []string
 	// Orphaned are children that the blueprint no longer contains.
 	Orphaned []Child
 
-	// Limits are the quotas of the namespace, as far as the next phase may depend on them. Turn is the job's position among others; nil
+	// Limits are the quotas of the namespace that the next phase may depend on. Turn is the job's position among others; nil
 	// unless Needs has requested it.
 	Limits Limits
 	Turn   *Turn
 
-	// Plan is what the blueprint requires, Exporting what is exported; nil unless Needs has requested them. Below are the objects that the
-	// plan starts from.
+	// Plan is what the blueprint requires, Exporting what is exported; nil unless Needs has requested them. Below contains the objects that
+	// the plan starts from.
 	Plan      *Plan
 	Exporting *ExportPlan
 	Below     Below
@@ -103,26 +103,26 @@ type Observed struct {
 	Operation lsv1alpha1.Operation
 	// Ignored is set if the annotation freezes the installation.
 	Ignored bool
-	// Own is set if the completed phase was determined by the installation itself.
+	// Own is set if the completed phase results from the installation itself.
 	Own bool
-	// Entered is set once the continuous flow has updated what is below.
+	// Entered is set once the continuous flow has updated the objects below.
 	Entered bool
-	// ImportsChanged names imports of which the last update used another version; ImportsMissing says why imports cannot be used at all.
+	// ImportsChanged names imports of which the last update used another version; ImportsMissing is why imports cannot be used.
 	ImportsChanged []string
 	ImportsMissing error
 	// ExportsGone names what the installation has exported and another client has deleted.
 	ExportsGone []string
-	// Stuck names the nested installations that only wait for siblings that failed or were aborted.
+	// Stuck names the nested installations that only wait for failed or aborted siblings.
 	Stuck map[string]bool
 	// Unrecorded is the version of an update that has written something below and that the status does not record; empty if there is none.
 	Unrecorded string
 	// UsedHash is a hash of the imports that the last update used.
 	UsedHash string
-	// Updated is set once this pass has updated what is below, Exported once it has completed with its exports.
+	// Updated is set once this pass has updated the objects below, Exported once it has also written the exports.
 	Updated, Exported bool
-	// Moved is set once this pass has done something, or has reached another phase, that its status write must report at once.
+	// Moved is set once this pass has a result, or has reached a phase, that its status write must report at once.
 	Moved bool
-	// attempt is what the status records of an update of this pass that fails permanently.
+	// attempt is what the status records if an update of this pass fails permanently.
 	attempt Prepared
 }
 
@@ -130,7 +130,7 @@ type Observed struct {
 type Automatic struct {
 	// Due is when it starts; zero means never.
 	Due time.Time
-	// AfterFailure means that the last job has failed; Count is how many jobs were started because of that.
+	// AfterFailure means that the last job has failed; Count is the number of jobs that were started because of failures.
 	AfterFailure bool
 	Count        int32
 }
@@ -141,10 +141,10 @@ type Sibling struct {
 	Job      run.Job
 	Phase    lsv1alpha1.Phase
 	Deleting bool
-	// Asked is set while a job of it is requested or granted and has not started. A job of a Suspended sibling that is only requested does
-	// not count: it will start some day, and be announced then.
+	// Asked is set while a job of it is requested or granted and has not started. A requested job of a Suspended sibling does
+	// not count: it starts on resume, and is announced then.
 	Asked bool
-	// Suspended means that the sibling rests because a user has suspended it. Its exports are as valid as its phase says.
+	// Suspended means that the sibling rests because a user has suspended it. Its exports are as valid as its phase shows.
 	Suspended bool
 	Since     time.Time
 
@@ -157,8 +157,8 @@ type Sibling struct {
 	// Frozen means that the annotation ignore keeps the sibling as it is.
 	Frozen bool
 
-	// Root, Heard, UID and Version matter when a successor is asked to check its imports: what it has heard of its predecessors, and which
-	// object the request is for.
+	// Root, Heard, UID and Version matter when a successor is asked to check its imports: the announcements of its predecessors that it has
+	// recorded, and which object the request is for.
 	Root         bool
 	Heard        string
 	UID, Version string
@@ -173,11 +173,11 @@ const (
 	ChildExecution    ChildKind = "execution"
 )
 
-// Presence says what is known about the existence of a child.
+// Presence is what is known about the existence of a child.
 type Presence string
 
-// An Unseen child is one whose name is known and that the cache does not show: it may have been created a moment ago. A Gone child does
-// not exist according to the API server.
+// An Unseen child has a known name but is not in the cache: it may have been created a moment ago. A Gone child does not exist according to
+// the API server.
 const (
 	Present Presence = "present"
 	Unseen  Presence = "unseen"
@@ -193,13 +193,13 @@ type Child struct {
 	Job      run.Job
 	Phase    lsv1alpha1.Phase
 	Deleting bool
-	// DeletionAsked means that the child knows that the tree is being deleted.
+	// DeletionAsked means that the child is marked: the tree is being deleted.
 	DeletionAsked bool
-	// WithoutUninstall means that the child knows that what it has installed stays.
+	// WithoutUninstall means that the child is marked: what it has installed stays.
 	WithoutUninstall bool
-	// Problem is what the child reports as its error.
+	// Problem is the error that the child reports.
 	Problem string
-	// Unowned means that another client has removed the owner of the child, which the status records.
+	// Unowned means that the status records the child, and another client has removed its owner.
 	Unowned bool
 	// Flow, UpToDate and Operation matter in the continuous flow: the flow in the child's spec, whether its status refers to its current
 	// spec, and its pending operation.
@@ -231,9 +231,9 @@ type Prepared struct {
 
 	Subs         *lsv1alpha1.SubInstCache
 	ExecutionRef *lsv1alpha1.ObjectReference
-	// Warnings are what has no effect in the blueprint, and in the Context.
+	// Warnings name what has no effect in the blueprint and in the Context.
 	Warnings []string
-	// Overwritten says how overwrites have changed the component that the spec names, empty if they have not.
+	// Overwritten describes how overwrites have changed the component that the spec names; empty if they have not.
 	Overwritten string
 }
 
@@ -250,7 +250,7 @@ func (o Observed) With(child Child, change func(*Child)) Observed {
 	return o
 }
 
-// MarkDeleted sets what is known of a child that was just deleted, except its version: the event about the deletion delivers that.
+// MarkDeleted updates the facts about a child that was just deleted, except its version: the event about the deletion delivers that.
 func MarkDeleted(c *Child) {
 	c.Deleting, c.DeletionAsked, c.Presence = true, true, Unseen
 }

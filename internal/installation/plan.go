@@ -28,9 +28,9 @@ type Inputs struct {
 	Stored map[string]map[string][]byte
 	// Context are the objects that the installation has written.
 	Context dataflow.Objects
-	// Ignored is what has no effect outside the blueprint, in words for the user.
+	// Ignored describes to the user what has no effect outside the blueprint.
 	Ignored []string
-	// Below is what exists below the installation.
+	// Below contains the objects that exist below the installation.
 	Below Below
 	// Err is why some of the facts could not be obtained.
 	Err error
@@ -48,7 +48,7 @@ func (in Inputs) owner() dataflow.Owner {
 	return dataflow.Owner{Namespace: inst.Namespace, Name: inst.Name, UID: inst.UID, JobID: in.Run.Version}
 }
 
-// Plan is what an installation wants to write, and what it no longer wants.
+// Plan contains the objects that an installation writes, and those that it deletes.
 type Plan struct {
 	// Err is why there is no plan.
 	Err error
@@ -63,7 +63,7 @@ type Plan struct {
 	// OrphanedSubs and OrphanedExecution exist and are no longer wanted.
 	OrphanedSubs      []*lsv1alpha1.Installation
 	OrphanedExecution *lsv1alpha1.Execution
-	// Prepared is what the status records of the plan once it is executed; Steps are the steps that are done then.
+	// Prepared is what the status records once the plan is executed; Steps are the steps that are done then.
 	Prepared Prepared
 	Steps    []lsv1alpha1.ConditionType
 	// Generates is set if templates have generated values that are not stored.
@@ -102,7 +102,7 @@ type DataObjectWrite struct{ Wanted, Existing *lsv1alpha1.DataObject }
 // TargetWrite is a Target, as wanted and as it exists.
 type TargetWrite struct{ Wanted, Existing *lsv1alpha1.Target }
 
-// NewPlan creates the plan of an installation. It reads nothing except what templates request from components, whose contents never
+// NewPlan creates the plan of an installation. It reads only what templates request from components, which never
 // change.
 func NewPlan(engine *blueprint.Engine, in Inputs) *Plan {
 	plan := &Plan{Run: in.Run}
@@ -167,7 +167,7 @@ func prepared(in Inputs, out *blueprint.Output, p *Plan) Prepared {
 	return result
 }
 
-// stepsOf returns the steps of a plan that have anything to do.
+// stepsOf returns the steps of a plan that are not empty.
 func stepsOf(inst *lsv1alpha1.Installation, out *blueprint.Output) []lsv1alpha1.ConditionType {
 	var done []lsv1alpha1.ConditionType
 	if len(inst.Spec.Imports.Data)+len(inst.Spec.Imports.Targets) > 0 {
@@ -269,7 +269,7 @@ func ownerOf(inst *lsv1alpha1.Installation) metav1.OwnerReference {
 	return *metav1.NewControllerRef(inst, lsv1alpha1.SchemeGroupVersion.WithKind(installationKind))
 }
 
-// TakeBack makes an installation the owner of a child again. An object has only one controller, so another one loses that role.
+// TakeBack makes an installation the owner of a child again. An object has only one controller, so any other controller loses that role.
 func TakeBack(inst *lsv1alpha1.Installation, child metav1.Object) {
 	others := slices.DeleteFunc(slices.Clone(child.GetOwnerReferences()), func(owner metav1.OwnerReference) bool {
 		return owner.Controller != nil && *owner.Controller
@@ -327,10 +327,10 @@ type Stage struct {
 	Execution *ExecutionWrite
 }
 
-// Stages returns the writes of a plan in execution order. In the continuous flow, whatever was written before the plan was interrupted
-// must be able to finish by itself, because nothing is written again before it has: so the imports of children come before the children,
-// and a nested installation comes after those that it imports from. The states of templates come first of all: a generated value must be
-// stored before anybody can use it.
+// Stages returns the writes of a plan in execution order. In the continuous flow, everything that was written before an interruption of the
+// plan must be able to finish, because nothing is written again before: so the imports of children come before the children, and a nested
+// installation comes after those that it imports from. The states of templates come first: a generated value must be stored before it is
+// used.
 func (p *Plan) Stages() []Stage {
 	stages := []Stage{{States: p.States}}
 	if p.Run.Flow != lsv1alpha1.FlowContinuous {
@@ -371,7 +371,7 @@ func generations(subs []SubWrite) [][]SubWrite {
 	return all
 }
 
-// Carried returns the facts after the execution of the plan: its wanted objects are then as the API server has them.
+// Carried returns the facts after the execution of the plan, when its wanted objects are as the API server returned them.
 func (p *Plan) Carried(inst *lsv1alpha1.Installation, o Observed) Observed {
 	done := p.Prepared
 	o.Prepared, o.Done, o.Plan = &done, p.Steps, nil

@@ -35,7 +35,7 @@ type ExportPlan struct {
 	Steps []lsv1alpha1.ConditionType
 	// Generates is set if templates have generated values that are not stored.
 	Generates bool
-	// Warnings name values that the blueprint does not declare, and declared ones that are missing but not required.
+	// Warnings name values that the blueprint does not declare, and declared values that are missing but not required.
 	Warnings []string
 }
 
@@ -80,8 +80,8 @@ func Exports(inst *lsv1alpha1.Installation) bool {
 	return len(inst.Spec.Exports.Data)+len(inst.Spec.Exports.Targets) > 0
 }
 
-// ImportsChanged compares the imports with those that the job started with, and returns an error if they differ. For a job that an earlier
-// controller started, the initial imports are unknown.
+// ImportsChanged returns an error if the imports differ from those that the job started with. For a job that an earlier controller started,
+// the initial imports are unknown.
 func ImportsChanged(in Inputs) error {
 	resolved, err := dataflow.Resolve(in.Scope, in.Installation.Spec.Imports, in.Facts)
 	if err != nil {

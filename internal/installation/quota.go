@@ -37,7 +37,7 @@ const QuotaAnnotations = "quota.espalier.dev/"
 // Unlimited is the value of a quota without a limit.
 const Unlimited = "unlimited"
 
-// ReasonQuotaExceeded is the reason of a job that fails because it needs more than its namespace may have.
+// ReasonQuotaExceeded is the reason if a job fails because it exceeds a quota of its namespace.
 const ReasonQuotaExceeded = "QuotaExceeded"
 
 // Limits are the quotas of a namespace. Zero means that there is none.
@@ -116,7 +116,7 @@ func ParseLimit(quota Quota, text string) (int64, error) {
 	return number, nil
 }
 
-// told formats an amount for people.
+// told formats an amount for messages.
 func told(quota Quota, amount int64) string {
 	switch {
 	case amount == 0:
@@ -191,11 +191,11 @@ func (p *Plan) drops() []Piece {
 	return pieces
 }
 
-// Stock is what a namespace has and may have when an installation creates its plan.
+// Stock is what a namespace contains, and its quotas, when an installation creates its plan.
 type Stock struct {
 	Namespace string
 	Limits    Limits
-	// There are the existing objects, Coming those that others are about to write.
+	// There contains the existing objects, Coming those that others are about to write.
 	There, Coming []Piece
 	// Place is the position of this installation among those of the namespace, counted by age, if it is a root with nothing below it yet;
 	// otherwise zero.
@@ -273,7 +273,7 @@ func usage(lists ...[]Piece) Limits {
 }
 
 // PlaceOf returns the position of an installation in its namespace, counted by age, if it is a root with nothing below it yet; otherwise
-// zero: what has been installed once is not revoked.
+// zero: existing objects are not revoked.
 func PlaceOf(inst *lsv1alpha1.Installation, all []*lsv1alpha1.Installation) int64 {
 	if !IsRoot(inst) || inst.Status.SubInstCache != nil || inst.Status.ExecutionReference != nil {
 		return 0

@@ -15,13 +15,13 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// A quota of concurrent jobs limits how many jobs of root installations run in a namespace. No separate account of them exists: the
-// statuses show which jobs have started to install, and which ones wait for their turn. So nothing must be returned after a crash.
+// A quota of concurrent jobs limits how many jobs of root installations run in a namespace. It needs no separate records: the statuses show
+// which jobs have started to install, and which ones wait for their turn. So nothing must be released after a crash.
 //
 // A job takes its place after everything else that it waits for in phase Init, and keeps it from the next phase until its end. So a job
 // that has a place never waits for one that has none. Deletions need no place and take none.
 
-// JobStage is the progress of a job, as far as others must wait for it.
+// JobStage is the progress of a job that determines whether others wait for it.
 type JobStage int
 
 // These are the stages of jobs.
@@ -126,8 +126,8 @@ func NextJobs(limit int64, jobs []RootJob) []string {
 	return next
 }
 
-// awaitTurn waits for other jobs. Their number is as of when the job last checked: to notify each waiting job of every step would cost a
-// write for each.
+// awaitTurn waits for other jobs. It names their number at the time of the check: updating each waiting job at every change costs a write
+// per job.
 func awaitTurn(t Turn) Decision {
 	others := "1 other job"
 	if n := t.Running + t.Earlier; n != 1 {
@@ -143,8 +143,8 @@ const jobQuotaTold = "quota of concurrent jobs is "
 
 var jobQuota = regexp.MustCompile(regexp.QuoteMeta(jobQuotaTold) + `(\d+)$`)
 
-// ToldJobQuota returns the quota of concurrent jobs that an installation waits for according to its status, or zero. A user who asks why a
-// job waits need not be able to read flags of controllers and annotations of Namespaces.
+// ToldJobQuota returns the quota of concurrent jobs that an installation waits for according to its status, or zero. So a user who asks why
+// a job waits does not need to read the flags of controllers and the annotations of Namespaces.
 func ToldJobQuota(status *lsv1alpha1.RunStatus) int64 {
 	for _, c := range status.Conditions {
 		if c.Type != lsv1alpha1.ConditionReady || c.Reason != lsv1alpha1.ReasonWaitingForJobs {

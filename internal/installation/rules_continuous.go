@@ -62,7 +62,8 @@ func proceed(o Observed) Decision {
 	}
 }
 
-// outdated says why what is below must be updated; empty if it need not be. An aborted installation waits for a request or a new spec.
+// outdated returns why the objects below must be updated; empty if no update is required. An aborted installation waits for a request or a
+// new spec.
 func (o Observed) outdated() string {
 	switch misfits := o.misfits(lsv1alpha1.FlowContinuous); {
 	case o.Changed:
@@ -97,7 +98,7 @@ func (o Observed) childGone() string {
 	return ""
 }
 
-// recheck continues only if the state of what is below differs from the installation's.
+// recheck continues only if the combined state below differs from the installation's.
 func recheck(o Observed) Decision {
 	if o.Own {
 		return rest("stays in phase " + string(o.Phase) + " until a reconcile is requested or the spec changes")
@@ -119,7 +120,7 @@ func recheck(o Observed) Decision {
 	return Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(run.ReasonChangedBelow, "the state below has changed")}
 }
 
-// standard is the usual procedure: wait for what is below, update it if necessary, and take over its state.
+// standard is the usual procedure: wait for the objects below, update them if necessary, and take over their state.
 func standard(o Observed) Decision {
 	if strange := o.strangersGoing(); len(strange) > 0 {
 		return Decision{
@@ -144,7 +145,7 @@ func standard(o Observed) Decision {
 	}
 }
 
-// takesEffect says when changes take effect that require another update.
+// takesEffect describes when changes that require another update take effect.
 func (o Observed) takesEffect() string {
 	if o.updatesLater() {
 		return ", which takes effect on resume"
@@ -159,7 +160,7 @@ func (o Observed) triesAgain() bool {
 		(o.Phase == lsv1alpha1.PhaseFailed || o.Phase == lsv1alpha1.PhaseAborted || o.standstill())
 }
 
-// update updates what is below once dependencies and imports permit it. Force ignores the state of dependencies and busy objects below.
+// update updates the objects below once dependencies and imports permit it. Force ignores the state of dependencies and busy objects below.
 func update(o Observed) Decision {
 	if o.Phase != lsv1alpha1.PhasePendingDependencies {
 		return Decision{
@@ -180,7 +181,7 @@ func update(o Observed) Decision {
 		Do:   []Effect{Prepare{}, TellOfUpdate{}},
 		Next: lsv1alpha1.PhaseProgressing,
 		Why:  because(run.ReasonUpdated, "updated what is below: "+o.occasion()),
-		// What is below switches from another flow: the status must record beforehand that this has started.
+		// The objects below switch from another flow: the status must record beforehand that this has started.
 		SaveFirst: !o.Entered && len(o.below()) > 0,
 	}
 }
@@ -198,7 +199,7 @@ func raise(err error) Decision {
 	}
 }
 
-// unready returns, for each predecessor without valid exports, what is wrong with it.
+// unready describes, for each predecessor without valid exports, why they are not valid.
 func unready(predecessors []Sibling) []string {
 	var waiting []string
 	for _, p := range predecessors {
@@ -224,7 +225,7 @@ func problemOf(p Sibling) string {
 	}
 }
 
-// behind says what a sibling in the continuous flow is about to do; empty if nothing.
+// behind describes what a sibling in the continuous flow is about to do; empty if nothing.
 func (s Sibling) behind() string {
 	switch {
 	case s.Operation != "":
@@ -246,7 +247,7 @@ func afterUpdate(o Observed) Decision {
 	return standard(o)
 }
 
-// AskedByUpdate returns the children that must be notified of an update that has just been made, and the operation: their specs need not
+// AskedByUpdate returns the children to notify of an update that has just been made, and the operation: their specs need not
 // have changed. Force applies to all. Otherwise, a failed child at rest retries, and a nested installation checks its imports if they have
 // changed.
 func (o Observed) AskedByUpdate() Ask {
@@ -262,7 +263,7 @@ func (o Observed) AskedByUpdate() Ask {
 	})}
 }
 
-// retries reports whether an update makes what has failed retry. A change of the flow alone does not.
+// retries reports whether an update retries what has failed. A change of the flow alone does not.
 func (o Observed) retries() bool {
 	return o.Entered && !o.FlowOnly || o.Operation == lsv1alpha1.OperationReconcile
 }
@@ -279,7 +280,7 @@ func dropOperation(why string, stored bool) Decision {
 	return Decision{Do: []Effect{DropOperation{}}, SaveFirst: stored, Wait: !stored, Why: because(run.ReasonOperation, why)}
 }
 
-// complete takes over the state of what is below. It does so from Progressing, so that an error on the way is reported.
+// complete takes over the state of the objects below. It does so from Progressing, so that an error on the way is reported.
 func complete(o Observed) Decision {
 	combined := o.combined()
 	switch {
@@ -315,7 +316,7 @@ func succeed(o Observed) Decision {
 	return d
 }
 
-// abort stops what is below, and stays aborted.
+// abort stops the objects below, and stays aborted.
 func abort(o Observed) Decision {
 	if o.aborted() && !o.Changed && !o.FlowOnly {
 		d := dropOperation("aborted", true)
@@ -334,7 +335,7 @@ func abort(o Observed) Decision {
 		return c.Presence == Present && !c.Deleting && c.Busy() && c.Operation != lsv1alpha1.OperationAbort
 	})
 	if o.strays() {
-		// Otherwise, what is below would not follow a subsequent change of the flow.
+		// Otherwise, the objects below would miss a later change of the flow.
 		d.Do = append(d.Do, EnterFlow{})
 	}
 	if len(running) > 0 {
@@ -343,7 +344,7 @@ func abort(o Observed) Decision {
 	return d
 }
 
-// waitIn waits in a phase for something that an event announces. The status may name it late, if there is nothing else to report.
+// waitIn waits in a phase for a change that an event reports. The status may show the wait late, if there is nothing else to report.
 func (o Observed) waitIn(phase lsv1alpha1.Phase, why decision.Reason) Decision {
 	return Decision{Next: phase, Wait: true, RequeueAfter: safetyNet, Why: why, DeferStatusWrite: o.Phase == phase && !o.Moved}
 }

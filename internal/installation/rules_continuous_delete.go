@@ -47,7 +47,7 @@ func (o Observed) needed(staying []Child) bool {
 	return !begun && !o.forced() && !o.IgnoreSuccessors && len(o.Successors) > 0
 }
 
-// beginDeletion deletes what is below. A child that only waits is deleted at once, whatever it waits for.
+// beginDeletion deletes the objects below. A child that only waits is deleted at once, whatever it waits for.
 func beginDeletion(o Observed, staying []Child) Decision {
 	waiting := filter(staying, o.onlyWaits)
 	busy := filter(staying, func(c Child) bool { return c.Busy() && !o.onlyWaits(c) })
@@ -68,18 +68,18 @@ func beginDeletion(o Observed, staying []Child) Decision {
 	}
 }
 
-// onlyWaits reports whether a child does nothing but wait.
+// onlyWaits reports whether a child only waits.
 func (o Observed) onlyWaits(c Child) bool {
 	return c.Presence == Present && c.Phase == lsv1alpha1.PhasePendingDependencies || o.stuck(c)
 }
 
-// outdatedBelow reports whether what is below must be updated first, so that what it has installed is removed as the current spec and
-// imports require. Without its imports that is impossible, and it is deleted as it is: so every deletion ends.
+// outdatedBelow reports whether the objects below must be updated first, so that they are uninstalled according to the current spec and
+// imports. If imports are missing, that is impossible, and they are deleted as they are: so every deletion ends.
 func (o Observed) outdatedBelow() bool {
 	return o.Entered && !o.Updated && (o.Changed || len(o.ImportsChanged) > 0) && o.ImportsMissing == nil && !o.WithoutUninstall
 }
 
-// deleteChildren comes before children are marked for force: a child that is not being deleted yet would take that for an update.
+// deleteChildren precedes the marking of children for force: a child that is not being deleted yet takes the mark for an update.
 func deleteChildren(staying []Child) Decision {
 	return Decision{Do: []Effect{DeleteChildren{Children: staying}}, Why: deleting()}
 }
@@ -129,7 +129,7 @@ func passOn(o Observed, left, stopped []Child) Decision {
 	case o.forced() && len(unseen) > 0:
 		return o.waitIn(lsv1alpha1.PhaseDeleting, because(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for the deletion of "+listed(left)))
 	case o.Phase != lsv1alpha1.PhaseDeleting:
-		// Once the request is gone, the status must no longer show the failure that the request is about.
+		// Once the request is gone, the status must no longer show the failure that the request was to fix.
 		return Decision{Next: lsv1alpha1.PhaseDeleting, Why: deleting()}
 	default:
 		return dropOperation("operation "+string(o.Operation)+" is passed on", true)
@@ -141,14 +141,14 @@ func notDeletable(c Child) bool {
 	return c.Presence == Present && c.Phase == lsv1alpha1.PhaseFailed && c.UpToDate && !run.Asked(c.Operation)
 }
 
-// unawareOfKeeping reports whether a child does not know that what it has installed stays.
+// unawareOfKeeping reports whether a child lacks the mark that what it has installed stays.
 func (o Observed) unawareOfKeeping(c Child) bool {
 	return c.Presence == Present && o.WithoutUninstall && !c.WithoutUninstall
 }
 
 func deleting() decision.Reason { return because(run.ReasonDeleting, "deleting everything below") }
 
-// siblingNames names siblings, and says which are also being deleted.
+// siblingNames names siblings, and marks those that are also being deleted.
 func siblingNames(all []Sibling) string {
 	var words []string
 	for _, s := range all {

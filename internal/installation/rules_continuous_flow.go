@@ -10,16 +10,16 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// The flow of a tree changes from the top: an installation converts what is below and then switches itself. Nothing is rendered or
-// deployed because of it. A change that is reverted before the installation has seen it leaves no trace but a new generation; one that is
-// reverted while the tree switches encounters objects of both flows.
+// The flow of a tree changes from the top: an installation converts the objects below and then switches itself. This renders and deploys
+// nothing. A change that is reverted before the installation has seen it only leaves a new generation; one that is reverted while the tree
+// switches leaves objects of both flows.
 
 // leaves reports whether the installation must leave the continuous flow now. It is deleted in its current flow.
 func (o Observed) leaves() bool {
 	return o.Chosen != lsv1alpha1.FlowContinuous && (o.Phase == "" || o.Phase.IsFinal()) && !o.Deleting
 }
 
-// leave converts what is below to the other flow, as soon as none of it is in progress. Requests until then belong to this flow.
+// leave converts the objects below to the other flow, once none of them is in progress. Requests until then belong to this flow.
 func leave(o Observed) Decision {
 	busy := filter(o.below(), func(c Child) bool { return c.Flow == lsv1alpha1.FlowContinuous && c.Busy() })
 	why, misfits := because(run.ReasonFlowChanged, "switches to flow "+string(o.Chosen)), o.misfits(o.Chosen)
@@ -38,7 +38,7 @@ func leave(o Observed) Decision {
 }
 
 // follows reports whether only the flow has changed, and was changed back, since the installation was completed. An aborted installation
-// stays aborted, but what is below follows nevertheless.
+// stays aborted, but the objects below follow nevertheless.
 func (o Observed) follows() bool {
 	switch {
 	case !o.Phase.IsCompleted() || o.Operation != "" || o.Changed:
@@ -52,10 +52,10 @@ func (o Observed) follows() bool {
 
 func (o Observed) aborted() bool { return o.Own && o.Phase == lsv1alpha1.PhaseAborted }
 
-// strays reports whether an installation with something below it does not record its flow in the status yet.
+// strays reports whether an installation with objects below it does not record its flow in the status yet.
 func (o Observed) strays() bool { return !o.Entered && len(o.below()) > 0 }
 
-// follow converts what is below back, and then records the spec.
+// follow converts the objects below back, and then records the spec.
 func follow(o Observed) Decision {
 	why, misfits := because(run.ReasonFlowChanged, "only the flow has changed"), o.misfits(lsv1alpha1.FlowContinuous)
 	switch busy := filter(o.below(), Child.Busy); {

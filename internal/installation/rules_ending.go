@@ -13,8 +13,9 @@ import (
 // reasonNamespaceEnds is the reason if nothing more is done because the namespace is being deleted.
 const reasonNamespaceEnds = "NamespaceTerminating"
 
-// decideEnding decides in a namespace that is being deleted. The deletion of a namespace deletes everything in it, in either flow and
-// whatever runs: so there is no job to pass down. What is below goes first, so that no object is left without the one that manages it.
+// decideEnding decides in a namespace that is being deleted, in either flow. The deletion of a namespace deletes everything in it,
+// regardless of jobs: so there is no job to pass down. The objects below go first, so that no object is left without the one that manages
+// it.
 func decideEnding(o Observed) Decision {
 	switch {
 	case !o.Deleting:
@@ -39,7 +40,7 @@ func (o Observed) Damaged() bool {
 }
 
 // DecideRestored is Decide once the metadata that another client has removed is restored: the controller does that first, and then decides
-// again in the same pass. So missing metadata holds nothing up.
+// again in the same pass. So missing metadata delays nothing.
 func DecideRestored(o Observed) Decision {
 	d := Decide(o)
 	for o.Damaged() && !d.Wait {
@@ -55,7 +56,7 @@ func DecideRestored(o Observed) Decision {
 func mend(o Observed) Decision {
 	why := because(reasonDamaged, "the finalizer or the label that names the parent was removed")
 	if o.LabelLost {
-		// The facts of a root do not apply to a nested installation: the event of this write triggers a new pass.
+		// The facts are those of a root, and do not apply to a nested installation: the event of this write triggers a new pass.
 		return Decision{Do: []Effect{Relabel{Parent: o.Parent}}, Wait: o.Root, Why: why}
 	}
 	if !o.Finalizer && o.Job.ID != "" {

@@ -32,7 +32,7 @@ func decideJob(o Observed) Decision {
 	}
 }
 
-// afterChildren delays an end while children work on the job, whatever the reason for the end.
+// afterChildren delays the end of the job while children work on it, whatever the reason for the end.
 func afterChildren(o Observed, d Decision) Decision {
 	if !d.Next.IsFinal() {
 		return d
@@ -48,7 +48,7 @@ func afterChildren(o Observed, d Decision) Decision {
 	return held
 }
 
-// thenMore triggers another pass right after the end of a job if the next one is already wanted. It needs new facts: the present ones
+// thenMore triggers another pass right after the end of a job if the next job is already due. That pass needs new facts: the present ones
 // belong to the job that ends.
 func thenMore(o Observed, d Decision) Decision {
 	if o.Root && (o.Request.Asked || o.Request.GrantedID != o.Job.RequestedID || o.Deleting || o.IfChanged || o.Scheduled) {
@@ -91,8 +91,8 @@ func decideOpening(o Observed) Decision {
 	return decideByItself(o)
 }
 
-// adopts reports whether a request was granted whose job is not yet in the status. The job may nevertheless have started, in a pass whose
-// status write was rejected because of the very interrupt that is pending now: the job starts, and is interrupted.
+// adopts reports whether a request was granted and its job is not yet in the status. The job may nevertheless have started, in a pass whose
+// status write was rejected because of the interrupt that is pending now: the job starts, and is interrupted.
 func (o Observed) adopts() bool {
 	return o.Root && !o.beginsDeletion() && o.Job.Open(o.Request) == run.OpenByAdoption
 }
@@ -119,8 +119,8 @@ func awaitParent(o Observed) Decision {
 	return d
 }
 
-// beginsDeletion reports whether a deletion starts without a request. A failed deletion restarts only if the children do not know yet that
-// what was installed stays.
+// beginsDeletion reports whether a deletion starts without a request. A failed deletion restarts only if children lack the mark that what
+// was installed stays.
 func (o Observed) beginsDeletion() bool {
 	return o.Deleting && (o.Phase != lsv1alpha1.PhaseDeleteFailed || o.MayGiveUp() && len(untold(o)) > 0)
 }
@@ -130,7 +130,7 @@ func (o Observed) MayGiveUp() bool {
 	return o.Root && o.Deleting && o.Phase == lsv1alpha1.PhaseDeleteFailed && o.WithoutUninstall
 }
 
-// grant grants a request. A client that sees that the request is gone must not find the end of the previous job in the status.
+// grant grants a request. A client that sees that the request is gone must not find the result of the previous job in the status.
 func grant(o Observed) Decision {
 	d := Decision{Do: []Effect{Grant{}}, SaveFirst: true, Why: because(run.ReasonRequested, "a job was requested")}
 	if !o.Announced {
@@ -139,7 +139,7 @@ func grant(o Observed) Decision {
 	return d
 }
 
-// decideByItself starts jobs that were not requested.
+// decideByItself starts automatic jobs.
 func decideByItself(o Observed) Decision {
 	if o.Deleting {
 		return rest("the deletion failed; start a new job to retry")
@@ -161,7 +161,7 @@ func decideByItself(o Observed) Decision {
 	}
 }
 
-// begin starts a job. Settle derives which one from the same facts.
+// begin starts a job. Settle derives its ID from the same facts.
 func begin(o Observed, why string) Decision {
 	if o.Deleting {
 		return Decision{Next: lsv1alpha1.PhaseInitDelete, Why: because(string(lsv1alpha1.PhaseInitDelete), why)}

@@ -38,16 +38,16 @@ func decideInitDelete(o Observed) Decision {
 	return d
 }
 
-// untold returns the children that do not know that they are being deleted, or in which manner. The manner may have been chosen after a
-// first attempt to delete them.
+// untold returns the children that are not marked as part of the deletion, or not with its current options: these may have been chosen
+// after a first attempt to delete them.
 func untold(o Observed) []Child {
 	return filter(everyChild(o), func(c Child) bool {
 		return c.Presence == Present && (!c.Deleting || o.WithoutUninstall && !c.WithoutUninstall)
 	})
 }
 
-// awaitSuccessors waits for the siblings that import from the installation. Waiting does not remove a nested one whose deletion has failed
-// in this very job.
+// awaitSuccessors waits for the siblings that import from the installation. A nested sibling that could not be deleted in this job is not
+// awaited: the deletion fails.
 func awaitSuccessors(o Observed) Decision {
 	var waiting []string
 	for _, s := range o.Successors {

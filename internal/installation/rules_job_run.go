@@ -60,7 +60,7 @@ func decideInit(o Observed) Decision {
 	}
 	if len(waiting) > 0 {
 		d := wait(lsv1alpha1.ReasonWaitingForPredecessors, "waiting for "+list(waiting)+o.since())
-		// A nested installation gets its job from its parent. Users look for theirs in the status of a root.
+		// The write is deferred for nested installations, which get their job from the parent. Users watch the status of the root.
 		d.DeferStatusWrite = !o.Root
 		return d
 	}
@@ -74,8 +74,8 @@ func decideInit(o Observed) Decision {
 	}
 }
 
-// uninformed returns the children that work on the job and do not know that the tree is being deleted, or in which manner: those that only
-// wait then end.
+// uninformed returns the children that work on the job and are not marked as part of the deletion, or not with its current options: the
+// mark ends those that only wait.
 func uninformed(o Observed) []Child {
 	if !o.DeletionAsked {
 		return nil
@@ -93,7 +93,7 @@ const (
 	broken
 )
 
-// standing reports whether a predecessor has provided its exports for this job, and if not, why.
+// standing reports whether a predecessor has provided its exports for this job and, if not, why.
 func (o Observed) standing(p Sibling) (standing, string) {
 	switch {
 	case p.Deleting:
@@ -109,8 +109,8 @@ func (o Observed) standing(p Sibling) (standing, string) {
 	}
 }
 
-// standingAtRest is the standing of a predecessor without a running job. One of the continuous flow never has a job, not even while it is
-// updated, or is about to be.
+// standingAtRest is the standing of a predecessor without a running job. A predecessor in the continuous flow never has a job, not even
+// while it is updated, or is about to be.
 func standingAtRest(p Sibling) (standing, string) {
 	switch {
 	case p.Phase == "" && p.Suspended:
@@ -135,7 +135,7 @@ func phaseOf(phase lsv1alpha1.Phase) string {
 	return string(phase)
 }
 
-// decideCleanup waits until the children that the blueprint does not contain are gone.
+// decideCleanup waits until the children that the blueprint no longer contains are gone.
 func decideCleanup(o Observed) Decision {
 	leaving := present(leavingOf(o))
 	if len(leaving) == 0 {
@@ -171,7 +171,7 @@ func afterCleanup(o Observed) Decision {
 	return Decision{Next: lsv1alpha1.PhaseObjectsCreated, Why: because(string(lsv1alpha1.PhaseObjectsCreated), "all objects written")}
 }
 
-// leavingOf returns the children that must vanish before the job is passed down.
+// leavingOf returns the children that must be gone before the job is passed down.
 func leavingOf(o Observed) []Child {
 	leaving := append([]Child(nil), o.Orphaned...)
 	for _, c := range o.Children {
@@ -207,7 +207,7 @@ func decideProgress(o Observed) Decision {
 	return Decision{Next: lsv1alpha1.PhaseCompleting, Why: because(string(lsv1alpha1.PhaseCompleting), "all sub-objects succeeded")}
 }
 
-// lost decides about a child that vanished during the job: it awaits the others, because the installation never finishes before them.
+// lost decides after a child has vanished during the job: it awaits the others, because the installation never finishes before them.
 func lost(o Observed, gone Child) Decision {
 	if busy := running(present(o.Children), o.Job.ID); len(busy) > 0 {
 		return wait(
@@ -239,7 +239,7 @@ func decideCompletion(o Observed) Decision {
 	return d
 }
 
-// writeExports comes before anybody is notified of the exports.
+// writeExports precedes the notification of successors.
 func writeExports() Decision {
 	return Decision{Do: []Effect{Export{}}, Why: because(string(lsv1alpha1.PhaseCompleting), "writing exports")}
 }
@@ -259,7 +259,7 @@ func present(children []Child) []Child {
 	return filter(children, func(c Child) bool { return c.Presence != Gone })
 }
 
-// without returns the children to which the job was not passed down. An unseen child cannot be written to.
+// without returns the children to which the job was not passed down. An unseen child cannot be written.
 func without(children []Child, job string) []Child {
 	return filter(children, func(c Child) bool { return c.Presence == Present && !c.has(job) })
 }

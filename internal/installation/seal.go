@@ -11,11 +11,11 @@ import (
 	"espalier.dev/internal/dataflow"
 )
 
-// SealAnnotation vouches for the inline blueprint of a nested installation: it was part of a blueprint whose signature was checked, or was
-// rendered by one. A label or an owner proves nothing, as every user who may write installations can set them.
+// SealAnnotation proves that the inline blueprint of a nested installation was part of a blueprint with a verified signature, or was
+// rendered by one. A label or an owner proves nothing, because every user who may write installations can set them.
 const SealAnnotation = "espalier.dev/verified-blueprint"
 
-// Sealed reports whether the inline blueprint of an installation is the one that its parent wanted after it checked its own signature.
+// Sealed reports whether the inline blueprint of an installation is the one that its parent rendered after verifying its own signature.
 func Sealed(hasher dataflow.Hasher, inst *lsv1alpha1.Installation) bool {
 	seal := sealOf(hasher, inst)
 	return seal != nil && hmac.Equal(seal, []byte(inst.Annotations[SealAnnotation]))

@@ -95,7 +95,7 @@ func settlePhase(status *lsv1alpha1.InstallationStatus, next lsv1alpha1.Phase, n
 	}
 }
 
-// settleRequest reports the request for a job, or that there is none.
+// settleRequest reports whether a job is requested.
 func settleRequest(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed {
 	if does[Announce](d) {
 		run.Announce(&inst.Status.RunStatus, o.Now)
@@ -111,13 +111,13 @@ func does[E Effect](d Decision) bool {
 	return slices.ContainsFunc(d.Do, func(e Effect) bool { _, ok := e.(E); return ok })
 }
 
-// beginsJob reports whether a decision starts a job, rather than going back within one.
+// beginsJob reports whether a decision starts a job, rather than returning to an earlier phase of one.
 func beginsJob(o Observed, d Decision) bool {
 	first := d.Next == lsv1alpha1.PhaseInit || d.Next == lsv1alpha1.PhaseInitDelete
 	return first && (!o.Job.Running() || o.Phase == "" || o.Phase.IsFinal())
 }
 
-// startJob makes the job current that the facts contain: passed down, requested, or new.
+// startJob makes the job of the facts current: passed down, requested, or new.
 func startJob(inst *lsv1alpha1.Installation, o *Observed) {
 	status, first := &inst.Status, lsv1alpha1.PhaseInit
 	if o.Deleting {
@@ -135,7 +135,7 @@ func startJob(inst *lsv1alpha1.Installation, o *Observed) {
 	ObserveSpec(inst)
 	noteStart(inst, *o)
 	o.Changed, o.FlowOnly = false, false
-	// From here on, the job and its exports count.
+	// From here on, the status refers to the job and its exports.
 	status.ConfigGeneration, status.Imports = "", nil
 	status.DependentsToTrigger, o.UntoldSuccessors = nil, nil
 }

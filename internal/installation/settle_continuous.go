@@ -40,8 +40,8 @@ func settleContinuously(inst *lsv1alpha1.Installation, o Observed, d Decision, e
 // moves reports whether a decision does something, or leads to another phase.
 func moves(o Observed, d Decision) bool { return len(d.Do) > 0 || d.Next != "" && d.Next != o.Phase }
 
-// concludes reports whether a decision makes the phase refer to the current spec, although nothing was updated: this very spec was
-// aborted, or this very deletion has failed, or only the flow has changed.
+// concludes reports whether a decision makes the phase refer to the current spec, although nothing was updated: this spec was
+// aborted, this deletion has failed, or only the flow has changed.
 func concludes(o Observed, d Decision) bool {
 	switch {
 	case d.Next == lsv1alpha1.PhaseAborted && d.Why.Code == lsv1alpha1.ReasonAborted:

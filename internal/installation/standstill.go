@@ -12,8 +12,8 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// A tree stands still if nothing below is in progress and everything busy only waits for siblings that failed or were aborted. By itself,
-// nothing changes any more; so these children may be touched, or else no corrected spec would ever reach them.
+// A tree stands still if nothing below is in progress and all busy objects only wait for siblings that failed or were aborted. Without a
+// change by a user, nothing continues; so these children may be written, because otherwise no corrected spec would reach them.
 
 // stuckOnes names the nested installations that wait for a failed or aborted sibling, directly or through others that wait, and those that
 // report that they stand still.
@@ -51,14 +51,14 @@ func endedBadly(sub *lsv1alpha1.Installation) bool {
 	return (phase == lsv1alpha1.PhaseFailed || phase == lsv1alpha1.PhaseAborted) && sub.Generation == sub.Status.ObservedGeneration
 }
 
-// StandsStill reports whether an installation says that nothing below it continues by itself.
+// StandsStill reports whether an installation reports that nothing below it continues by itself.
 func StandsStill(sub *lsv1alpha1.Installation) bool {
 	status := &sub.Status
 	return status.Phase == lsv1alpha1.PhaseProgressing && sub.Generation == status.ObservedGeneration &&
 		run.ReadyReason(&status.RunStatus) == run.ReasonStandstill
 }
 
-// standstill reports whether all busy children only wait for what will never happen.
+// standstill reports whether all busy children only wait for siblings that do not continue.
 func (o Observed) standstill() bool {
 	busy := filter(o.below(), Child.Busy)
 	return len(busy) > 0 && len(filter(busy, o.stuck)) == len(busy)
@@ -81,7 +81,8 @@ func (o Observed) busy() []Child {
 	return filter(o.below(), Child.Busy)
 }
 
-// deadlock says what stands still and how to end that. What waits for a sibling that itself stands still has that sibling as its cause.
+// deadlock describes what stands still and how to end that. If an object waits for a sibling that itself stands still, that sibling is the
+// cause.
 func (o Observed) deadlock() string {
 	all := o.below()
 	ended := filter(all, func(c Child) bool {

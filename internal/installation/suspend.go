@@ -15,17 +15,17 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// Suspending a root keeps new runs of its tree from starting, in either flow: jobs, updates, and the repair of what others have changed.
-// Requests made meanwhile stay pending. A run in progress continues to its end; an interrupt, an abort and a deletion are executed as
-// usual.
+// Suspending a root keeps new runs of its tree from starting, in either flow: jobs, updates, and the repair of objects that other clients
+// have changed. Requests made meanwhile stay pending. A run in progress continues to its end; an interrupt, an abort and a deletion are
+// executed as usual.
 
-// Suspension is what the annotations of an installation say about new runs.
+// Suspension tells whether the annotations of an installation permit new runs.
 type Suspension struct {
 	// On means that no run starts.
 	On bool
-	// Why says who suspended it and why, as far as known, in the words of the annotation.
+	// Why is who suspended it and why, as far as known, in the words of the annotation.
 	Why string
-	// Fault says why the annotation has no effect; empty if it has one, or is missing.
+	// Fault is why the annotation has no effect; empty if it has one, or is missing.
 	Fault string
 }
 
@@ -55,11 +55,12 @@ func SuspensionOf(inst metav1.Object) Suspension {
 	return Suspension{On: true, Why: inst.GetAnnotations()[lsv1alpha1.SuspendReasonAnnotation]}
 }
 
-// String says that it is suspended, by whom and why.
+// String describes the suspension: by whom and why.
 func (s Suspension) String() string { return run.Suspended(s.Why) }
 
-// HeldBack reports whether a root rests because it is suspended. A granted job counts as started: it may have been, in a pass whose status
-// write was rejected because of the suspension. So does a request that was executed in this pass and must only be removed.
+// HeldBack reports whether a root rests because it is suspended. A granted job counts as started: it may have started, in a pass whose
+// status write was rejected because of the suspension. A request that was executed in this pass and must only be removed counts as started
+// too.
 func (o Observed) HeldBack() bool {
 	switch {
 	case !o.Suspension.On || o.Deleting:
@@ -77,13 +78,13 @@ func (o Observed) rests() bool {
 	return (o.Operation == "" || o.wantsUpdate()) && !answered && (o.Phase == "" || o.Phase.IsCompleted()) && o.Unrecorded == ""
 }
 
-// Frozen reports whether the annotation ignore keeps the installation as it is.
+// Frozen reports whether the annotation ignore freezes the installation.
 func (o Observed) Frozen() bool { return o.Ignored && o.Phase.IsCompleted() && o.Unrecorded == "" }
 
 // keepsStill is HeldBack in the continuous flow, where the finalizer comes before everything else, unless nothing was done yet.
 func (o Observed) keepsStill() bool { return o.HeldBack() && (o.Finalizer || o.Phase == "") }
 
-// wantsUpdate reports whether the annotation requests work, rather than its end.
+// wantsUpdate reports whether the annotation requests work, rather than an abort.
 func (o Observed) wantsUpdate() bool {
 	return o.forced() || o.Operation == lsv1alpha1.OperationReconcile
 }
@@ -102,7 +103,7 @@ func (o Observed) cannotExport(combined lsv1alpha1.Phase) bool {
 	return o.updatesLater() && combined != lsv1alpha1.PhaseFailed && combined != lsv1alpha1.PhaseAborted
 }
 
-// awaitResumption waits with an update that cannot export until a user resumes the installation, and so permits the next update.
+// awaitResumption delays an update that cannot export until a user resumes the installation, which permits the next update.
 func (o Observed) awaitResumption() Decision {
 	why := cmp.Or(o.outdated(), "an earlier update is incomplete")
 	if gone := o.childGone(); gone != "" && gone != why {
@@ -119,13 +120,13 @@ func (o Observed) forcesLater() bool {
 // keepStill waits until a user resumes the installation.
 func keepStill(o Observed) Decision { return stay(run.ReasonSuspended, o.Suspension.advice(o.Name)) }
 
-// advice says that it is suspended and how to end that.
+// advice describes the suspension and how to end it.
 func (s Suspension) advice(name string) string {
 	return fmt.Sprintf("%s; new runs start after espalier resume %s", s, name)
 }
 
-// noteSuspension records in the status that the installation is suspended, or why the annotation has no effect, and removes that later. An
-// installation that never ran also says so in the condition Ready.
+// noteSuspension records in the status that the installation is suspended, or why the annotation has no effect, and removes the record
+// later. For an installation that never ran, the condition Ready shows it too.
 func noteSuspension(inst *lsv1alpha1.Installation, d Decision, now time.Time) {
 	status, s := &inst.Status, SuspensionOf(inst)
 	at := metav1.NewTime(now)

@@ -13,10 +13,10 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// UpdateAnnotation records, on what an update has written below an installation in the continuous flow, that update and the one before it.
-// The status records an update only after its writes. If a user suspends or freezes the installation between the two, or the process ends
-// there, the phase is still that of the earlier update: only these objects show that another one is in progress. An update that only
-// deletes objects shows nowhere, because a user may have deleted them; it is repeated on resume.
+// UpdateAnnotation records, on the objects that an update has written below an installation in the continuous flow, that update and the
+// previous one. The status records an update only after its writes. If a user suspends or freezes the installation between the two, or the
+// process ends there, the phase is still that of the earlier update: only these objects show that another one is in progress. An update
+// that only deletes objects leaves no trace, because a user may have deleted them; it is repeated on resume.
 const UpdateAnnotation = "espalier.dev/update"
 
 // Mark marks everything that the plan writes below an installation. The mark of an object that needs no other change stays.

@@ -49,7 +49,7 @@ func PropagateJob(ctx context.Context, c client.Client, child client.Object, job
 	return nil
 }
 
-// Delete asks the API server to delete a sub-object, unless its deletion was requested before. It leaves alone another object that has
+// Delete deletes a sub-object, unless its deletion was requested before. It does not delete another object that has
 // taken the name meanwhile.
 func Delete(ctx context.Context, c client.Writer, child client.Object) error {
 	if !child.GetDeletionTimestamp().IsZero() {
@@ -91,7 +91,7 @@ func Annotate(ctx context.Context, c client.Client, child client.Object, name, v
 	})
 }
 
-// Gone reports whether an object that the cache does not show is really gone. Only the API server knows.
+// Gone reports whether an object that the cache does not show is really gone. It reads from the API server.
 func Gone(ctx context.Context, live client.Reader, key client.ObjectKey, object client.Object) (bool, error) {
 	err := live.Get(ctx, key, object)
 	if apierrors.IsNotFound(err) {
@@ -128,5 +128,5 @@ func Each[T any](ctx context.Context, items []T, do func(context.Context, T) err
 	return errors.Join(all...)
 }
 
-// NoRoom turns the error that a namespace accepts no objects, or no more of them, into a wait.
+// NoRoom turns the error that a namespace accepts no objects, or no further ones, into a wait.
 func NoRoom(err error) error { return ending.Refused(resourcequota.Refused(err)) }

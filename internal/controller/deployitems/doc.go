@@ -2,5 +2,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package deployitems runs the watchdog of deploy items: timeouts, deletion without uninstallation, and jobs of single
-// items. It works for the items of all deployers, and belongs to the process that runs executions.
+// items. It covers the items of all deployers, and runs in the process that runs executions.
 package deployitems

@@ -79,7 +79,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	return nil
 }
 
-// filter passes the events that concern the watchdog, and every deletion, so that the loop forgets the item.
+// filter passes the events that concern the watchdog, and every deletion, so that the loop drops its state of the item.
 func filter() predicate.Predicate {
 	filter := predicate.NewPredicateFuncs(func(object client.Object) bool {
 		item, ok := object.(*lsv1alpha1.DeployItem)
@@ -110,7 +110,7 @@ func (k *kind) Settle(item *lsv1alpha1.DeployItem, o watchdog.Observed, d watchd
 	return watchdog.Settle(item, o, d, err)
 }
 
-// Observe reads nothing beyond the item, except its namespace if the item is being deleted.
+// Observe reads only the item and, if the item is being deleted, its namespace.
 func (k *kind) Observe(ctx context.Context, item *lsv1alpha1.DeployItem, now time.Time) (watchdog.Observed, error) {
 	s := watchdog.Snapshot{Item: item, PickupTimeout: k.pickupTimeout, NewJobID: uuid.NewString(), Now: now}
 	var err error
@@ -164,8 +164,8 @@ func (k *kind) Act(
 	}
 }
 
-// tellNamespace records an event about the namespace. An event about the item would belong to the namespace itself, which rejects new
-// objects and takes its events with it; an event about a namespace is stored in another one.
+// tellNamespace records an event about the namespace. An event about the item is impossible: it belongs to the namespace itself, which
+// rejects new objects and takes its events with it. An event about a namespace is stored in another one.
 func (k *kind) tellNamespace(item *lsv1alpha1.DeployItem) {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: item.Namespace}}
 	where := ""

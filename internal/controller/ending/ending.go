@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ending knows the namespaces that are being deleted. Everything in such a namespace is asked to go, in no particular order, and
+// Package ending determines which namespaces are being deleted. All objects in such a namespace are deleted, in no particular order, and
 // nothing can be created in it any more.
 package ending
 
@@ -25,7 +25,7 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// Reason is the reason of a wait for the end of the namespace.
+// Reason is the reason of a wait for the deletion of the namespace.
 const Reason = "NamespaceTerminating"
 
 // Namespaces reports which namespaces are being deleted.
@@ -42,8 +42,8 @@ func Of(mgr ctrl.Manager) Namespaces {
 //espalier:rights installations,executions,deployitems
 //	get,list,watch namespaces: to release the objects in a namespace that is being deleted
 
-// Ends reports whether a namespace is being deleted. What is released because of that cannot be recovered, so the API server has the last
-// word: the cache may still show an earlier namespace of that name.
+// Ends reports whether a namespace is being deleted. Objects that are released because of that cannot be recovered, so the API server is
+// asked too: the cache may still show an earlier namespace of that name.
 func (n Namespaces) Ends(ctx context.Context, name string) (bool, error) {
 	for _, reader := range []client.Reader{n.Cache, n.Live} {
 		namespace := &metav1.PartialObjectMetadata{}

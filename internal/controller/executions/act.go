@@ -74,7 +74,7 @@ func (k *kind) answerInterrupt(ctx context.Context, e *lsv1alpha1.Execution, job
 	})
 }
 
-// writeExport stores the exports. If the object exists but the cache did not show it, the next pass will see it.
+// writeExport stores the exports. If the object exists and the cache did not show it, the next pass reads it.
 func (k *kind) writeExport(ctx context.Context, x execution.WriteExport) error {
 	object := x.Object.DeepCopy()
 	if x.Update {
@@ -93,7 +93,8 @@ func (k *kind) removeExport(ctx context.Context, namespace, name string) error {
 	return client.IgnoreNotFound(k.cluster.Delete(ctx, object))
 }
 
-// stale returns the conflict error for an object that differs from what the pass assumed: the pass ends, and the next one reads it again.
+// stale returns the conflict error for an object that differs from what the pass assumed: the pass ends, and the next one rereads the
+// object.
 func stale(resource, name string, cause error) error {
 	return apierrors.NewConflict(lsv1alpha1.SchemeGroupVersion.WithResource(resource).GroupResource(), name, cause)
 }

@@ -43,10 +43,10 @@ func (k *kind) continuousAction(e *lsv1alpha1.Execution, effect execution.Effect
 	}
 }
 
-// convert changes the flow of an item, which creates a new generation, and makes the status say that this generation is deployed if the
+// convert changes the flow of an item, which creates a new generation, and records in its status that this generation is deployed if the
 // previous one was. In the continuous flow, no deployer may see the new generation without that status: so the status is written first on
-// the way there, and last on the way back, where an annotation records that it is still missing. An item that is being deleted needs its
-// deletion in any case.
+// the way there, and last on the way back, where an annotation records that it is still missing. An item that is being deleted needs no
+// such record.
 func (k *kind) convert(ctx context.Context, i execution.Item, stub *lsv1alpha1.DeployItem, flow lsv1alpha1.Flow) error {
 	generation := i.Object.Generation
 	if i.Flow != flow {

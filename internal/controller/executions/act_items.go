@@ -98,7 +98,7 @@ func (k *kind) itemAction(e *lsv1alpha1.Execution, o execution.Observed, effect 
 	}
 }
 
-// onStub runs an action on an object of which only the name, the UID and the version matter.
+// onStub runs an action on an object that has only a name, a UID and a version.
 func (k *kind) onStub(e *lsv1alpha1.Execution, do func(context.Context, execution.Item, *lsv1alpha1.DeployItem) error) itemAction {
 	return func(ctx context.Context, i execution.Item) (*lsv1alpha1.DeployItem, error) {
 		stub := &lsv1alpha1.DeployItem{ObjectMeta: metav1.ObjectMeta{
@@ -108,7 +108,7 @@ func (k *kind) onStub(e *lsv1alpha1.Execution, do func(context.Context, executio
 	}
 }
 
-// createItem creates a deploy item. An existing one is either ours, and the cache will show it, or belongs to another owner.
+// createItem creates a deploy item. An existing one either is ours, and appears in the cache later, or belongs to another owner.
 func (k *kind) createItem(ctx context.Context, e *lsv1alpha1.Execution, i execution.Item) (*lsv1alpha1.DeployItem, error) {
 	item := i.Write.DeepCopy()
 	err := k.cluster.Create(ctx, item)
@@ -157,8 +157,8 @@ var configurationProblem = failure.Details{
 	Operation: "PrepareDeployItems", Reason: execution.ReasonInvalidSpec, Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)},
 }
 
-// refusal makes an error terminal if the API server found the deploy item invalid. It drops the server's words about the configuration:
-// they may quote it.
+// refusal makes an error terminal if the API server found the deploy item invalid. It drops the server's text about the configuration,
+// which may quote it.
 func refusal(i execution.Item, err error) error {
 	if !apierrors.IsInvalid(err) {
 		return err

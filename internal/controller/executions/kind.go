@@ -16,7 +16,7 @@ type kind struct {
 	// cluster reads from the cache, live from the API server.
 	cluster client.Client
 	live    client.Reader
-	// remembers means that the cache lacks nothing that this process, or an earlier leader, has written.
+	// remembers means that the cache contains everything that this process, or an earlier leader, has written.
 	remembers bool
 	// namespaces reports which namespaces are being deleted.
 	namespaces ending.Namespaces

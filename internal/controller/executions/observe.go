@@ -21,8 +21,8 @@ import (
 	"espalier.dev/internal/execution"
 )
 
-// Observe reads the deploy items of an execution, and what else the next decision needs. In the job flow, an execution without a job needs
-// nothing.
+// Observe reads the deploy items of an execution, and whatever else the next decision needs. In the job flow, an execution without a job
+// needs nothing.
 func (k *kind) Observe(ctx context.Context, e *lsv1alpha1.Execution, now time.Time) (execution.Observed, error) {
 	ends, err := k.namespaces.Ends(ctx, e.Namespace)
 	s := execution.Snapshot{Execution: e, Now: now, NamespaceEnds: ends, Remembered: k.remembers}
@@ -39,7 +39,7 @@ func (k *kind) Observe(ctx context.Context, e *lsv1alpha1.Execution, now time.Ti
 	return k.readMore(ctx, s)
 }
 
-// readMore reads what the next decision needs besides the deploy items that the cache shows.
+// readMore reads what the next decision needs in addition to the deploy items that the cache shows.
 func (k *kind) readMore(ctx context.Context, s execution.Snapshot) (execution.Observed, error) {
 	o := execution.NewObserved(s)
 	if execution.NeedsComplete(o) {
@@ -100,7 +100,7 @@ func (k *kind) seenItems(ctx context.Context, e *lsv1alpha1.Execution) ([]lsv1al
 }
 
 // readItems reads the deploy items from the cache. It asks the API server for recorded ones that the cache does not show, except during a
-// deletion: there, only the end needs certainty.
+// deletion, which needs certainty only at its end.
 func (k *kind) readItems(ctx context.Context, s *execution.Snapshot) error {
 	e := s.Execution
 	var err error
@@ -141,7 +141,7 @@ func (k *kind) readAllItems(ctx context.Context, s *execution.Snapshot) error {
 	return err
 }
 
-// mayExist returns those of the recorded names that the API server must be asked for. A cache that remembers shows each recorded item
+// mayExist returns the recorded names for which the API server must be asked. A cache that remembers shows each recorded item
 // until it is gone.
 func (k *kind) mayExist(ctx context.Context, namespace string, names []string) ([]string, error) {
 	if !k.remembers {
@@ -253,8 +253,8 @@ func (k *kind) readSecrets(
 	return contents, err
 }
 
-// exportGone reports whether another client has deleted the object with the exports. If the cache does not show it, the API server is
-// asked: it may have been written a moment ago.
+// exportGone reports whether another client has deleted the object with the exports. If the cache does not show the object, exportGone
+// reads it from the API server: it may have been written a moment ago.
 func (k *kind) exportGone(ctx context.Context, e *lsv1alpha1.Execution) (bool, error) {
 	reference := e.Status.ExportReference
 	if reference == nil || e.Status.Phase != lsv1alpha1.PhaseSucceeded || !e.DeletionTimestamp.IsZero() {

@@ -104,7 +104,7 @@ func exporterOf(reader client.Reader) handler.MapFunc {
 	}
 }
 
-// vanishes passes deletions of objects that an execution may miss.
+// vanishes passes deletions of objects that an execution may have to recreate.
 func vanishes() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },
@@ -115,7 +115,7 @@ func vanishes() predicate.Predicate {
 
 // worthALook passes those events of deploy items that an execution may wait for: an item has finished a job, is being deleted, or is gone.
 // Other writes of a deployer do not matter to the execution, nor does the creation of an item: the execution created it. But a watch that
-// was interrupted may show an item for the first time after all of that has happened to it.
+// was interrupted may show an item for the first time after all of these events.
 func worthALook() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {

@@ -79,7 +79,7 @@ func (k *kind) export(
 	return o, k.removeLeftovers(ctx, plan.Leftovers)
 }
 
-// writeExports writes the states of templates first: a generated value must be stored before anybody can import it.
+// writeExports writes the states of templates first: a generated value must be stored before it is imported.
 func (k *kind) writeExports(ctx context.Context, inst *lsv1alpha1.Installation, plan *installation.ExportPlan) error {
 	if err := all(ctx, k.stateWrites(inst, plan.States)); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (k *kind) writeState(ctx context.Context, wanted *corev1.Secret, exists boo
 			return child.NoRoom(refused(fmt.Errorf("create %s: %w", wanted.GetName(), err)))
 		}
 	}
-	// The state has one writer, and the last run wins.
+	// The state has one writer, so the last run wins.
 	patch := client.MergeFrom(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: wanted.Namespace, Name: wanted.Name}})
 	if err := k.cluster.Patch(ctx, wanted.DeepCopy(), patch); err != nil {
 		return fmt.Errorf("update the state in Secret %s: %w", wanted.Name, err)
@@ -133,7 +133,7 @@ func (k *kind) removeStates(ctx context.Context, inst *lsv1alpha1.Installation) 
 	}
 	b, err := k.engine.ParseInline(inst.Spec.Blueprint.Inline.Filesystem)
 	if err != nil {
-		// An unreadable blueprint must not block a deletion. The garbage collector knows the owner.
+		// An unreadable blueprint must not block a deletion. The garbage collector deletes the state with its owner.
 		return nil
 	}
 	for _, name := range b.StateSecrets(inst.Name) {

@@ -124,7 +124,8 @@ func taken(kind, name string) error {
 		"%s %s already exists and does not belong to this installation; delete or rename one of them", kind, name)
 }
 
-// create creates an object. If one of its name exists that the cache does not show, create reads it into existing and returns true.
+// create creates an object. If an object with this name exists that the cache does not show, create reads it into existing and returns
+// true.
 func (k *kind) create(ctx context.Context, wanted, existing client.Object) (found bool, err error) {
 	err = k.cluster.Create(ctx, wanted)
 	if err == nil {
@@ -160,7 +161,7 @@ func plain(value any) any {
 func objectOf(inst *lsv1alpha1.Installation, c installation.Child) client.Object {
 	meta := metav1.ObjectMeta{Namespace: inst.Namespace, Name: c.Name, UID: types.UID(c.UID), ResourceVersion: c.Version}
 	if c.Deleting {
-		// The time does not matter here.
+		// Only the fact that it is set matters, not the time.
 		meta.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 	}
 	if c.Kind == installation.ChildExecution {
@@ -205,7 +206,7 @@ func (k *kind) interrupt(ctx context.Context, inst *lsv1alpha1.Installation, chi
 	})
 }
 
-// tell informs children that the tree is being deleted, and whether what they have installed stays.
+// tell marks children: the tree is being deleted, and possibly what they have installed stays.
 func (k *kind) tell(
 	ctx context.Context,
 	inst *lsv1alpha1.Installation,

@@ -19,7 +19,7 @@ import (
 // answerTimeout limits how long clusters may take to answer the calls of one installation: they belong to users, and occupy a worker.
 const answerTimeout = 30 * time.Second
 
-// answered repeats a plan until it calls no cluster whose answer is unknown. make returns why there is no plan.
+// answered repeats a plan until all calls of clusters are answered. make returns why there is no plan.
 func (k *kind) answered(ctx context.Context, in *installation.Inputs, make func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -38,8 +38,8 @@ func (k *kind) answered(ctx context.Context, in *installation.Inputs, make func(
 	}
 }
 
-// askCluster makes the cluster of a Target answer a call, with the rights of the Target. Asking again is harmless: what a cluster issues
-// expires by itself.
+// askCluster gets the answer to a call from the cluster of a Target, with the rights of the Target. Repeating a call is harmless: what a
+// cluster issues expires by itself.
 func (k *kind) askCluster(ctx context.Context, asked *blueprint.Unanswered) (blueprint.Answer, error) {
 	call := asked.Call
 	if call.Credential == blueprint.FunctionShoot {

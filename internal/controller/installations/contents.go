@@ -19,11 +19,11 @@ import (
 	"espalier.dev/internal/tenancy"
 )
 
-// maxContents is how many Secrets and ConfigMaps are cached. They are few: those that installations import, and those that their targets
-// refer to.
+// maxContents is how many Secrets and ConfigMaps are cached. Only few are needed: those that installations import, and those that their
+// targets refer to.
 const maxContents = 256
 
-// contents reads Secrets and ConfigMaps. The cluster's cache holds only their metadata, because most of them belong to others: it says
+// contents reads Secrets and ConfigMaps. The cluster's cache holds only their metadata, because most of them are not needed: it shows
 // which exist and in which version. The content of those that are needed is read once per version.
 type contents struct {
 	metadata client.Reader

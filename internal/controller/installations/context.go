@@ -22,7 +22,7 @@ import (
 //espalier:rights installations
 //	list,watch contexts,componentversionoverwrites: where the components of an installation come from
 
-// readContext reads what the Context of an installation says about components, and opens the repositories with it.
+// readContext reads the settings for components from the Context of an installation, and opens the repositories with them.
 func (k *kind) readContext(ctx context.Context, r *catalog.Request, run dataflow.Run) (artifact.View, error) {
 	inst := r.Installation
 	key := client.ObjectKey{Namespace: inst.Namespace, Name: cmp.Or(inst.Spec.Context, lsv1alpha1.DefaultContextName)}
@@ -63,7 +63,7 @@ func (k *kind) readOverwrites(ctx context.Context, r *catalog.Request) error {
 	return nil
 }
 
-// openRepositories gives a request the repositories as the Context's credentials show them. They stay the same for a whole job.
+// openRepositories gives a request the repositories with the Context's credentials. They stay the same for a whole job.
 func (k *kind) openRepositories(ctx context.Context, r *catalog.Request, run dataflow.Run) (artifact.View, error) {
 	view, err := k.registries.Of(r.Context, k.contentsIn(ctx, r.Context.Namespace), r.Installation.UID, run.Version)
 	if err != nil {

@@ -74,7 +74,7 @@ func (k *kind) writeTarget(ctx context.Context, w installation.TargetWrite) erro
 	return nil
 }
 
-// takeMetadata gives an object the wanted labels, annotations and owners. It keeps those of others.
+// takeMetadata gives an object the wanted labels, annotations and owners. It keeps those of other clients.
 func takeMetadata(object, wanted metav1.Object) {
 	object.SetLabels(replaceOwn(object.GetLabels(), wanted.GetLabels()))
 	object.SetAnnotations(replaceOwn(object.GetAnnotations(), wanted.GetAnnotations()))
@@ -95,7 +95,7 @@ func replaceOwn(existing, wanted map[string]string) map[string]string {
 	return result
 }
 
-// sameMetadata compares what the installation wants. That another update has written an object is no reason to write it.
+// sameMetadata compares the metadata that the installation sets. The mark of another update is no reason to write an object.
 func sameMetadata(a, b metav1.Object) bool {
 	return equality.Semantic.DeepEqual(a.GetLabels(), b.GetLabels()) &&
 		equality.Semantic.DeepEqual(unmarked(a.GetAnnotations()), unmarked(b.GetAnnotations())) &&
@@ -128,7 +128,7 @@ func (k *kind) removeLeftovers(ctx context.Context, leftovers dataflow.Objects) 
 	return nil
 }
 
-// removeContext deletes all context objects of an installation. If a cache that remembers shows none of a kind, there are none.
+// removeContext deletes all context objects of an installation. If a cache that remembers shows none of a kind, none exist.
 func (k *kind) removeContext(ctx context.Context, inst *lsv1alpha1.Installation) error {
 	written, err := k.ownContext(ctx, inst)
 	if err != nil {

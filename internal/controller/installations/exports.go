@@ -75,7 +75,7 @@ func exportedTo(in installation.Inputs) client.MatchingLabels {
 	return labels
 }
 
-// currentOf omits what the installation itself has written for an earlier job or update.
+// currentOf omits the objects that the installation itself has written for an earlier job or update.
 func currentOf[T client.Object](in installation.Inputs, objects []T) []T {
 	return slices.DeleteFunc(objects, func(object T) bool {
 		labels := object.GetLabels()
@@ -135,7 +135,7 @@ func (k *kind) existingExports(ctx context.Context, inst *lsv1alpha1.Installatio
 	return existing, nil
 }
 
-// notify asks successors to check their imports. Each records which job of which predecessor it has heard of, so that a repetition after a
+// notify asks successors to check their imports. Each records the announced job of each predecessor, so that a repetition after a
 // crash does not start a second one.
 func (k *kind) notify(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, successors []string) error {
 	notices, err := o.Notices(runOf(inst), successors)

@@ -80,7 +80,7 @@ func (h *hashKey) load(ctx context.Context) ([]byte, error) {
 
 func (h *hashKey) create(ctx context.Context) error {
 	key := make([]byte, dataflow.MinHashKey)
-	// Read never fails: the documentation of the package says so.
+	// Read never fails, according to the documentation of the package.
 	_, _ = rand.Read(key)
 	immutable := true
 	return h.cluster.Create(ctx, &corev1.Secret{

@@ -18,11 +18,11 @@ import (
 	"espalier.dev/internal/tenancy"
 )
 
-// readsFrom says where to read imports that no job has marked.
+// readsFrom is where to read imports that no job has marked.
 type readsFrom bool
 
 const (
-	// fromCache is for installations that notice by themselves that the cache is outdated.
+	// fromCache is for installations that detect an outdated cache themselves.
 	fromCache readsFrom = false
 	// fromServer is for installations that were asked to check: the requester may have written the imports just before.
 	fromServer readsFrom = true
@@ -107,18 +107,18 @@ func (k *kind) importFacts(
 type sought struct {
 	scope dataflow.Scope
 	id    dataflow.ObjectID
-	// fresh means that the cache is not good enough.
+	// fresh means that the cache may be outdated and must not be used.
 	fresh bool
 }
 
-// asked says where an installation reads imports when it starts. A job was requested; in the continuous flow, the installation notices
+// asked returns where an installation reads imports when it starts. A job was requested; in the continuous flow, the installation notices
 // changes, unless an operation requests a check.
 func asked(inst *lsv1alpha1.Installation, run dataflow.Run) readsFrom {
 	return readsFrom(run.Flow != lsv1alpha1.FlowContinuous || inst.Annotations[lsv1alpha1.OperationAnnotation] != "")
 }
 
 // contextObject reads an object that an import refers to. If it must be of a certain job and the cache shows none or another one,
-// contextObject asks the API server: the caches of different kinds are not in step.
+// contextObject asks the API server: the caches of different kinds are not synchronous.
 func (k *kind) contextObject(ctx context.Context, s sought, object client.Object) (bool, error) {
 	key := client.ObjectKey{Namespace: s.scope.Namespace, Name: s.id.Name}
 	err := k.cluster.Get(ctx, key, object)

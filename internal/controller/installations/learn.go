@@ -36,7 +36,8 @@ func (k *kind) Learn(ctx context.Context, inst *lsv1alpha1.Installation, o insta
 	case installation.NeedRestored:
 		o.Plan, o.Exporting = k.restoration(ctx, inst, o, run)
 	case installation.NeedSuccessors:
-		// If they cannot be read again, those from the start of the pass suffice: the API server rejects a write to one that has changed since.
+		// If they cannot be reread, those from the start of the pass are good enough: the API server rejects a write to one that has changed
+		// since.
 		if successors, err := relatedBy(ctx, k.cluster, inst, importsIndex, installation.ExportsOf(inst)); err == nil {
 			o.Successors = installation.Siblings(successors)
 		}
@@ -71,10 +72,10 @@ func runOf(inst *lsv1alpha1.Installation) dataflow.Run {
 	return run
 }
 
-// reading says how to read inputs.
+// reading describes how to read inputs.
 type reading struct {
 	imports readsFrom
-	// revision is that of the blueprint, if the current job or update has already found one.
+	// revision is the revision of the blueprint, if the current job or update has already found it.
 	revision string
 }
 
@@ -111,8 +112,8 @@ func (k *kind) readInputs(ctx context.Context, inst *lsv1alpha1.Installation, in
 	return err
 }
 
-// unchangedInputs returns the inputs that the job started with. The cache may show imports from before the job: only if they differ is the
-// API server asked.
+// unchangedInputs returns the inputs that the job started with. The cache may show imports from before the job: only if they differ are
+// they read from the API server.
 func (k *kind) unchangedInputs(
 	ctx context.Context,
 	inst *lsv1alpha1.Installation,
@@ -169,7 +170,7 @@ func (k *kind) exportPlanOnce(ctx context.Context, in *installation.ExportInputs
 	return plan
 }
 
-// restoration plans again what the last job or update has written, if the same result is still possible.
+// restoration repeats the plan of the last job or update, if the same result is still possible.
 func (k *kind) restoration(
 	ctx context.Context,
 	inst *lsv1alpha1.Installation,
@@ -190,7 +191,7 @@ func (k *kind) restoration(
 	return plan, exports
 }
 
-// loadStates reads the states that templates have left, and provides the entropy for further generated values. It is the same for a whole
+// loadStates reads the stored states of templates, and provides the entropy for further generated values. It is the same for a whole
 // job, so that a repeated pass generates the same values as one that was cut off. If a user deletes the state, the next job generates
 // other values.
 func (k *kind) loadStates(ctx context.Context, in *installation.Inputs, from readsFrom) (err error) {

@@ -54,14 +54,14 @@ func (l *losses) forget(key client.ObjectKey, handled []dataflow.ObjectID) {
 	l.of[key] = left
 }
 
-// isCurrent reports whether an object belongs to the last job or update of the installation that has written it. Others were leftovers,
-// which the installation itself has deleted.
+// isCurrent reports whether an object belongs to the last job or update of the installation that has written it. Other objects were
+// leftovers, which the installation itself has deleted.
 func isCurrent(object client.Object, inst *lsv1alpha1.Installation) bool {
 	of := object.GetLabels()[lsv1alpha1.DataObjectJobIDLabel]
 	return of != "" && (of == inst.Status.JobID || of == installation.ExportMark(&inst.Status))
 }
 
-// confirmLost returns which of the noted losses the API server confirms. If something else is more urgent, it returns none, and they stay
+// confirmLost returns the noted losses that the API server confirms. If something else is more urgent, it returns none, and they stay
 // noted.
 func (k *kind) confirmLost(ctx context.Context, inst *lsv1alpha1.Installation) ([]dataflow.ObjectID, error) {
 	key := client.ObjectKeyFromObject(inst)
@@ -89,7 +89,7 @@ func (k *kind) confirmLost(ctx context.Context, inst *lsv1alpha1.Installation) (
 	return lost, nil
 }
 
-// emptyOf is an object to read into.
+// emptyOf returns an object to read into.
 func emptyOf(id dataflow.ObjectID) client.Object {
 	if id.Kind == kindTarget {
 		return &lsv1alpha1.Target{}
@@ -97,8 +97,8 @@ func emptyOf(id dataflow.ObjectID) client.Object {
 	return &lsv1alpha1.DataObject{}
 }
 
-// restore rewrites what another client has deleted, if the result of the last job or update is still possible. Otherwise it reports the
-// loss.
+// restore rewrites the objects that another client has deleted, if the result of the last job or update is still possible. Otherwise it
+// reports the loss.
 func (k *kind) restore(ctx context.Context, inst *lsv1alpha1.Installation, e installation.Restore) error {
 	err := k.rewrite(ctx, inst, e)
 	if err != nil && failure.KindOf(err) != failure.Terminal {
@@ -147,7 +147,7 @@ func (k *kind) rewrite(ctx context.Context, inst *lsv1alpha1.Installation, e ins
 	}
 }
 
-// plans reports whether an installation wants an object to exist.
+// plans reports whether the plan of an installation contains an object.
 func plans(e installation.Restore, id dataflow.ObjectID) bool {
 	wanted := func(all installation.ContextWrites) bool {
 		found := among(all, []dataflow.ObjectID{id})
@@ -156,7 +156,7 @@ func plans(e installation.Restore, id dataflow.ObjectID) bool {
 	return wanted(e.Plan.Context) || e.Exports != nil && wanted(e.Exports.Exports)
 }
 
-// among returns those of the writes that concern certain objects.
+// among returns the writes that concern certain objects.
 func among(all installation.ContextWrites, ids []dataflow.ObjectID) installation.ContextWrites {
 	return installation.ContextWrites{
 		DataObjects: slices.DeleteFunc(slices.Clone(all.DataObjects), func(w installation.DataObjectWrite) bool {

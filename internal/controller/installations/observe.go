@@ -40,7 +40,7 @@ func (k *kind) Observe(ctx context.Context, inst *lsv1alpha1.Installation, now t
 	return k.observeJob(ctx, inst, now)
 }
 
-// observeDamage looks for what another client has removed and other objects still record. It is repaired before anything else is observed.
+// observeDamage looks for objects and metadata that another client has removed. They are restored before anything else is observed.
 func (k *kind) observeDamage(
 	ctx context.Context,
 	inst *lsv1alpha1.Installation,
@@ -75,7 +75,7 @@ func (k *kind) observeJob(ctx context.Context, inst *lsv1alpha1.Installation, no
 	s := installation.Snapshot{Installation: inst, Now: now, NewJobID: uuid.NewString()}
 	o := installation.NewObserved(s)
 	if !o.Job.Running() && installation.Decide(o).Wait && !o.MayGiveUp() {
-		// Nothing starts, so nothing else matters.
+		// Nothing starts, so no other facts are needed.
 		return o, nil
 	}
 	if o.Root && beforePrepare(o.Phase) {
@@ -143,7 +143,7 @@ func relatedBy(
 	return related, nil
 }
 
-// trouble finds out whether a root waits for itself, or exports what another one exports. Nested installations were checked when their
+// trouble checks whether a root waits for itself, or exports what another root exports. Nested installations were checked when their
 // parent created them.
 func (k *kind) trouble(ctx context.Context, inst *lsv1alpha1.Installation, predecessors []*lsv1alpha1.Installation) (trouble, err error) {
 	if !installation.IsRoot(inst) {
@@ -189,7 +189,7 @@ func (k *kind) observeChildren(ctx context.Context, s *installation.Snapshot) er
 	return k.confirmMissing(ctx, s)
 }
 
-// lookBelow reads what the cache shows below an installation. If that is nothing and the installation is being deleted, it asks the API
+// lookBelow reads from the cache what is below an installation. If it finds nothing and the installation is being deleted, it asks the API
 // server, whose answer is final.
 func (k *kind) lookBelow(ctx context.Context, s *installation.Snapshot) (nothingLeft bool, err error) {
 	if s.Subinstallations, err = k.subinstallations(ctx, k.cluster, s.Installation); err != nil {
@@ -222,8 +222,8 @@ func (k *kind) subinstallations(
 	return k.withEstranged(ctx, reader, inst, pointers(list.Items))
 }
 
-// withEstranged adds the nested installations that the status records and that no longer name a parent. The cache knows which exist: it
-// shows each of them before it shows the status that records it.
+// withEstranged adds the nested installations that the status records and that no longer name a parent. They are in the cache if they
+// exist: it shows each of them before it shows the status that records it.
 func (k *kind) withEstranged(
 	ctx context.Context,
 	reader client.Reader,
@@ -277,8 +277,8 @@ func lost(execution *lsv1alpha1.Execution, inst *lsv1alpha1.Installation) bool {
 //	get,list installations: before a finalizer is removed, to check live that nothing is left below
 //	get executions: before a finalizer is removed, to check live that the execution is gone
 
-// confirmNothingLeft asks the API server what is below an installation that is about to vanish: the cache may not yet show what was
-// created a moment ago.
+// confirmNothingLeft asks the API server what is below an installation that is about to be released: the cache may not yet show objects
+// that were created a moment ago.
 func (k *kind) confirmNothingLeft(ctx context.Context, s *installation.Snapshot) (err error) {
 	if s.Subinstallations, err = k.subinstallations(ctx, k.live, s.Installation); err != nil {
 		return err

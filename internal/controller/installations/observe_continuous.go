@@ -39,8 +39,8 @@ func (k *kind) observeContinuously(ctx context.Context, inst *lsv1alpha1.Install
 	return installation.NewObserved(s), nil
 }
 
-// hasTraces reports whether an installation that a user wants to stay as it is may be in an update that its status does not record. The
-// cache shows that.
+// hasTraces reports whether a frozen or suspended installation may be in an update that its status does not record. It reads only from the
+// cache.
 func (k *kind) hasTraces(ctx context.Context, s installation.Snapshot) (bool, error) {
 	if _, err := k.lookBelow(ctx, &s); err != nil {
 		return false, err
@@ -49,7 +49,7 @@ func (k *kind) hasTraces(ctx context.Context, s installation.Snapshot) (bool, er
 	return installation.HasTraces(s), err
 }
 
-// readWritten reads what an installation has written for its children.
+// readWritten reads the objects that an installation has written for its children.
 func (k *kind) readWritten(ctx context.Context, s *installation.Snapshot) (err error) {
 	o := installation.NewObserved(*s)
 	if o.Ignored || o.Suspension.On {
@@ -113,8 +113,8 @@ func (k *kind) readImports(ctx context.Context, s *installation.Snapshot) error 
 	return nil
 }
 
-// readExported finds out whether the exports of an installation still exist. It asks the API server for what the cache does not show: it
-// may have been written a moment ago.
+// readExported checks whether the exports of an installation still exist. It asks the API server for those that the cache does not show:
+// they may have been written a moment ago.
 func (k *kind) readExported(ctx context.Context, s *installation.Snapshot) error {
 	inst := s.Installation
 	if inst.Status.Phase != lsv1alpha1.PhaseSucceeded || !inst.DeletionTimestamp.IsZero() {

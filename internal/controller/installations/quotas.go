@@ -26,14 +26,14 @@ import (
 // Limits are the quotas of a namespace.
 type Limits = installation.Limits
 
-// quotas knows the quotas of namespaces, and ensures that concurrent passes do not exceed them together. The objects themselves show what
+// quotas reads the quotas of namespaces, and ensures that concurrent passes do not exceed them together. The objects themselves show what
 // exists and which jobs have started; quotas records what passes of this process are about to write, from the moment it was found to be
 // within the quota until it is visible. It is safe for concurrent use. A namespace without a quota has no book.
 type quotas struct {
 	cluster client.Reader
 	// defaults are the quotas of namespaces that set none.
 	defaults Limits
-	// sizes are those of measured specs.
+	// sizes are the sizes of measured specs.
 	sizes *lru.Cache[installation.Piece]
 	// freed signals that a namespace must be checked: a job does not use the place that it was about to take.
 	freed chan event.GenericEvent
@@ -79,7 +79,7 @@ func (q *quotas) opened(namespace string) *book {
 	return q.books[namespace]
 }
 
-// limits returns the quotas of a namespace, and what is wrong with its annotations. Namespaces are cached anyway.
+// limits returns the quotas of a namespace, and problems with its annotations. Namespaces are cached anyway.
 func (q *quotas) limits(ctx context.Context, name string) (Limits, []string, error) {
 	namespace := &metav1.PartialObjectMetadata{}
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
@@ -90,7 +90,7 @@ func (q *quotas) limits(ctx context.Context, name string) (Limits, []string, err
 	return limits, problems, nil
 }
 
-// take finds out whether the job of an installation may start. If so, it reserves the place.
+// take checks whether the job of an installation may start. If so, it reserves the place.
 func (q *quotas) take(ctx context.Context, inst *lsv1alpha1.Installation, limit int64) (*installation.Turn, error) {
 	job, running := installation.RootJobOf(inst)
 	if !running {
@@ -157,7 +157,7 @@ func shows(inst *lsv1alpha1.Installation, id string) bool {
 	return inst.Status.JobID == id && (!running || job.Stage == installation.JobBegun)
 }
 
-// observed strikes out what is visible now: it runs when an installation is reconciled again, by one pass at a time.
+// observed removes from the book what is visible now: it runs when an installation is reconciled again, by one pass at a time.
 func (q *quotas) observed(inst *lsv1alpha1.Installation) {
 	b := q.opened(inst.Namespace)
 	if b == nil {
@@ -171,7 +171,7 @@ func (q *quotas) observed(inst *lsv1alpha1.Installation) {
 	}
 }
 
-// settled strikes out what did not happen: the pass waits, or has failed before the job has started.
+// settled removes from the book what did not happen: the pass waits, or has failed before the job has started.
 func (q *quotas) settled(inst *lsv1alpha1.Installation) {
 	b := q.opened(inst.Namespace)
 	if b == nil {
@@ -183,7 +183,7 @@ func (q *quotas) settled(inst *lsv1alpha1.Installation) {
 	q.forget(client.ObjectKeyFromObject(inst))
 }
 
-// forget strikes out everything that an installation is about to do.
+// forget removes from the book everything that an installation was about to do.
 func (q *quotas) forget(key client.ObjectKey) {
 	b := q.opened(key.Namespace)
 	if b == nil {

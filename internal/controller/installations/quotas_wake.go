@@ -35,8 +35,8 @@ func jobsUnderWay(object client.Object) []string {
 	return nil
 }
 
-// watch enqueues the jobs that may start: when another one has ended or has let them pass, when one starts to wait, and when the quotas of
-// a namespace change. Of all that wait, it enqueues only those whose turn it is.
+// watch enqueues the jobs that may start: when another job has ended or released its place, when one starts to wait, and when the quotas of
+// a namespace change. Of the waiting jobs, it enqueues only those that may start.
 func (q *quotas) watch(b *builder.Builder) *builder.Builder {
 	return b.
 		Watches(&lsv1alpha1.Installation{}, loop.Urgent(q.nextAfter), builder.WithPredicates(q.moves())).

@@ -30,7 +30,7 @@ import (
 // Name is the name of the controller.
 const Name = "installations"
 
-// VerificationPolicy says when signatures of components are checked.
+// VerificationPolicy determines when signatures of components are checked.
 type VerificationPolicy = catalog.VerificationPolicy
 
 // VerificationPolicies lists all policies, the default first.
@@ -45,9 +45,9 @@ type Options struct {
 	// Registries provides components and blueprints that are not inline; Git provides other blueprints.
 	Registries *artifact.Registries
 	Git        *artifact.Git
-	// Verification says when signatures are checked.
+	// Verification determines when signatures are checked.
 	Verification VerificationPolicy
-	// Quotas are those of namespaces that set none.
+	// Quotas are the defaults for namespaces that set none.
 	Quotas Limits
 	// Clock defaults to the real clock.
 	Clock clock.PassiveClock
@@ -135,7 +135,7 @@ type kind struct {
 	cluster client.Client
 	// live reads from the API server.
 	live client.Reader
-	// remembers means that the cache lacks nothing that this process, or an earlier leader, has written.
+	// remembers means that the cache contains everything that this process, or an earlier leader, has written.
 	remembers  bool
 	engine     *blueprint.Engine
 	catalog    *catalog.Catalog

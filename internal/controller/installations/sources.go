@@ -38,7 +38,8 @@ func (k *kind) subject(ctx context.Context, inst *lsv1alpha1.Installation, in *i
 	return err
 }
 
-// ignored returns what has no effect in the Context. Nested installations use the Context of their root, which reports this for all.
+// ignored returns the settings of the Context that have no effect. Nested installations use the Context of their root, which reports this
+// for all.
 func ignored(r *catalog.Request, view artifact.View) []string {
 	if !installation.IsRoot(r.Installation) {
 		return nil

@@ -21,7 +21,7 @@ import (
 	"espalier.dev/internal/loop"
 )
 
-// waker finds the installations for which an event about another object matters.
+// waker finds the installations that an event about another object concerns.
 type waker struct {
 	reader   client.Reader
 	losses   *losses
@@ -168,8 +168,8 @@ func (w waker) importersOfSecret(ctx context.Context, secret client.Object) []re
 	return requests
 }
 
-// givers returns the installations to which the loss of an object matters: those that import it, and the one that has written it and may
-// have to rewrite it.
+// givers returns the installations that the loss of an object concerns: those that import it, and the one that has written it and may have
+// to rewrite it.
 func (w waker) givers(kind dataflow.ObjectKind) handler.MapFunc {
 	importers := w.importers(kind)
 	return func(ctx context.Context, object client.Object) []reconcile.Request {

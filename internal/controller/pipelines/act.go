@@ -82,8 +82,8 @@ func removeAnnotations(m metav1.Object, names ...string) {
 	m.SetAnnotations(annotations)
 }
 
-// tell announces transitions: one Event each, and the metrics. An attempt implies that the promotion was needed, so the need has a
-// separate Event only if something happens in between.
+// tell announces transitions: one Event each, and the metrics. An attempt implies that the promotion was needed, so the need has a separate
+// Event only if another transition occurs in between.
 func (k *kind) tell(p *pipelines.Pipeline, news []pipeline.News) {
 	for i, n := range news {
 		count(p, n)

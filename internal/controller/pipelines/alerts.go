@@ -25,8 +25,8 @@ const (
 	noAlertsFor = time.Second
 )
 
-// alerts knows which pipelines notification-controller listens to. All promotions share one list of the Alerts, since many of them often
-// happen at once.
+// alerts determines which pipelines notification-controller listens to. All promotions share one list of the Alerts, because many of them
+// often run at once.
 type alerts struct {
 	live client.Reader
 

@@ -16,8 +16,8 @@ import (
 	"espalier.dev/internal/taskgroup"
 )
 
-// work is what an attempt does. It looks for traces of itself before it leaves new ones, since an earlier attempt may have run and been
-// forgotten.
+// work is what an attempt does. It looks for results of an earlier attempt before it creates new ones, because a restart of the process
+// loses all attempts.
 type work func(ctx context.Context) (pipeline.Result, error)
 
 // task is work together with the pools that it must find room in.
@@ -51,7 +51,7 @@ func enter(ctx context.Context, pools []pool) (leave func(), err error) {
 	return leave, nil
 }
 
-// attempts runs slow work concurrently with the passes of the controller, and keeps the results until the process ends; the status says
+// attempts runs slow work concurrently with the passes of the controller, and keeps the results until the process ends; the status records
 // which attempts are outstanding.
 type attempts struct {
 	// wake is called when an attempt has finished.
@@ -124,7 +124,7 @@ func (a *attempts) attempt(ctx context.Context, t task) (ended pipeline.Attempt)
 	return pipeline.Attempt{State: pipeline.AttemptDone, Result: result}
 }
 
-// of returns what is known of the attempts for a pipeline, and forgets those that have finished and are not awaited.
+// of returns the attempts for a pipeline, and drops those that have finished and are not awaited.
 func (a *attempts) of(owner types.NamespacedName, awaited map[pipeline.AttemptID]bool) map[pipeline.AttemptID]pipeline.Attempt {
 	a.mu.Lock()
 	defer a.mu.Unlock()

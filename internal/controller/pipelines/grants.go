@@ -29,9 +29,9 @@ import (
 // grantPatience is how long the API server may take to return the grants of a namespace.
 const grantPatience = 15 * time.Second
 
-// grants knows which references into other namespaces are permitted. It watches ReferenceGrants in all namespaces, whatever namespaces the
-// manager works in, and no other kind. Reads are checked against the cache; before a write to another namespace, the API server itself is
-// asked, so that a revoked grant permits nothing, however late the watch is.
+// grants determines which references into other namespaces are permitted. It watches ReferenceGrants in all namespaces, regardless of the
+// namespaces that the manager works in, and no other kind. Reads are checked against the cache; before a write to another namespace, the
+// grants are read from the API server, so that a revoked grant permits nothing, however late the watch is.
 type grants struct {
 	live     client.Reader
 	informer cache.SharedIndexInformer
@@ -40,7 +40,7 @@ type grants struct {
 	mutex sync.Mutex
 	// askers are the pipelines that asked about a namespace.
 	askers map[string]map[types.NamespacedName]bool
-	// problem says why the grants cannot be known; empty if they can, or before the first attempt.
+	// problem is why the grants cannot be read; empty if they can, or before the first attempt.
 	problem string
 }
 
@@ -92,7 +92,7 @@ func newGrants(watching client.WithWatch, live client.Reader, wake func(types.Na
 	return g, nil
 }
 
-// Start watches until the context ends. It wakes pipelines that asked before anything was known as soon as it is.
+// Start watches until the context ends. Once the grants are known, it wakes the pipelines that asked before.
 func (g *grants) Start(ctx context.Context) error {
 	var group sync.WaitGroup
 	group.Go(func() { g.informer.RunWithContext(ctx) })
@@ -146,7 +146,7 @@ func (g *grants) ask(owner types.NamespacedName, references []pipeline.Reference
 	}
 }
 
-// refusal says why a reference is not permitted; it is zero if it is. The reference must have been passed to ask before.
+// refusal returns why a reference is not permitted; the zero value if it is. The reference must have been passed to ask before.
 func (g *grants) refusal(r pipeline.Reference) pipeline.Problem {
 	g.mutex.Lock()
 	problem := g.problem
@@ -175,7 +175,7 @@ func (g *grants) refusal(r pipeline.Reference) pipeline.Problem {
 	return r.Refused()
 }
 
-// confirm asks the API server whether a reference is permitted now. An error says that it is not, or that the check failed.
+// confirm checks at the API server whether a reference is permitted now. It returns an error if it is not, or if the check failed.
 func (g *grants) confirm(ctx context.Context, r pipeline.Reference) error {
 	ctx, cancel := context.WithTimeout(ctx, grantPatience)
 	defer cancel()

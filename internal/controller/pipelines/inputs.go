@@ -35,17 +35,17 @@ func (p *pulls) inputs(ctx context.Context, namespace string, strategy pipelines
 	return inputs + "@" + tips[strategy.BaseBranch]
 }
 
-// site is where an environment of a pipeline is promoted to by pull requests.
+// site is the place where pull requests promote to an environment of a pipeline.
 type site struct {
 	owner       types.NamespacedName
 	environment string
 	strategy    pipelines.PullRequestStrategy
-	// key is that of the promotion whose pull request is open there; empty if something else is probed.
+	// key is that of the promotion whose pull request is open there; empty if the site is probed for another reason.
 	key string
 }
 
-// probes periodically check what no event reports: that a repository or a Secret has been fixed after a promotion failed permanently, and
-// that the base branch has moved under an open pull request.
+// probes periodically checks what no event reports: that a user has fixed a repository or a Secret after a promotion failed permanently,
+// and that the base branch has changed under an open pull request.
 type probes struct {
 	wake     func(types.NamespacedName)
 	interval time.Duration
@@ -63,7 +63,7 @@ type probe struct {
 	inputs string
 }
 
-// keep probes the given sites of a pipeline and no others, and returns what is known of them.
+// keep probes the given sites of a pipeline and no others, and returns what was found there.
 func (p *probes) keep(owner types.NamespacedName, sites map[site]look) map[site]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -37,7 +37,7 @@ const (
 // installer promotes by writing the revision into Installations.
 type installer struct {
 	clientFor func(fleet.ClusterKey) (client.Client, error)
-	// permitted asks the API server whether a reference into another namespace is permitted now.
+	// permitted checks at the API server whether a reference into another namespace is permitted now.
 	permitted func(context.Context, pipeline.Reference) error
 	tenancy   *tenancy.Strict
 }
@@ -106,7 +106,7 @@ func (i *installer) change(ctx context.Context, at fleet.Application, e pipeline
 	return nil
 }
 
-// promote sets revision, trigger and key in one write. In the continuous flow, a changed revision is trigger enough.
+// promote sets revision, trigger and key in one write. In the continuous flow, a changed revision is a sufficient trigger.
 func promote(inst *lsv1alpha1.Installation, e pipeline.Promote) error {
 	before, err := inst.Spec.Revision()
 	if err == nil {

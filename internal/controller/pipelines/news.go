@@ -56,7 +56,7 @@ func (n *news) close() {
 // lookNow polls a repository soon.
 func (n *news) lookNow(repository gitprovider.Repository) { n.poller.LookNow(repository) }
 
-// delivered polls a Git server soon for what its event announces.
+// delivered soon polls a Git server for the change that its event announces.
 func (n *news) delivered(event gitprovider.Event) {
 	if event.Commit != "" {
 		n.poller.CheckNow(event)
@@ -85,7 +85,7 @@ func (n *news) opener(namespace string, strategy pipelines.PullRequestStrategy) 
 	}
 }
 
-// observe adds what is known about pull requests to the facts about a pipeline, and ensures that more will be known.
+// observe adds the known state of pull requests to the facts about a pipeline, and follows those whose state is unknown.
 func (n *news) observe(p *pipelines.Pipeline, o *pipeline.Observed) {
 	n.observeRecorded(p, o)
 	sites := map[site]look{}
@@ -168,12 +168,12 @@ func awaited(pr *pipelines.PullRequestStatus) bool {
 	return pr != nil && pr.Number != 0 && pr.Repository != nil && (pr.State == "" || pr.State == pipelines.PullRequestOpen)
 }
 
-// reopenable reports whether a promotion waits because its pull request was closed, and may be reopened.
+// reopenable reports whether a promotion was abandoned because its pull request was closed, and may be reopened.
 func reopenable(p *pipelines.PromotionStatus) bool {
 	return p.State == pipelines.PromotionAbandoned && p.PullRequest != nil && p.PullRequest.Number != 0 && p.PullRequest.Repository != nil
 }
 
-// recorded marks a pull request as wanted, and returns what is already known of it.
+// recorded marks a pull request as wanted, and returns its known state.
 func (n *news) recorded(
 	p *pipelines.Pipeline,
 	wanted map[followed]pipelines.PullRequestStrategy,

@@ -40,7 +40,7 @@ type notifier struct {
 	http    *http.Client
 }
 
-// notify sends the events of a promotion. Both carry its key, so that a repetition is recognised: the Kubernetes Event is named after it,
+// notify sends the events of a promotion. Both carry its key, so that a repetition is detected: the Kubernetes Event is named after it,
 // and notification-controller drops a second event with the same token.
 func (n *notifier) notify(ctx context.Context, p *pipelines.Pipeline, e pipeline.Promote) (pipeline.Result, error) {
 	message := fmt.Sprintf("Promote pipeline %s/%s to %s with version %s", p.Namespace, p.Name, e.ID.Environment, e.Value)
@@ -57,7 +57,7 @@ func (n *notifier) notify(ctx context.Context, p *pipelines.Pipeline, e pipeline
 }
 
 // metadataOf returns the metadata for receivers of an event. notification-controller passes on only keys that are prefixed with the
-// object's group, and strips the prefix; it never passes on the token, which it uses to recognise repetitions.
+// object's group, and strips the prefix; it never passes on the token, which it uses to detect repetitions.
 func metadataOf(e pipeline.Promote) map[string]string {
 	metadata := map[string]string{}
 	for key, value := range map[string]string{
@@ -109,7 +109,7 @@ type fluxEvent struct {
 	ReportingController string                 `json:"reportingController"`
 }
 
-// send posts the event. Status 429 means that the event was already received: the token prevents other events from looking like it.
+// send posts the event. Status 429 means that the event was already received: the token prevents confusion with other events.
 func (n *notifier) send(ctx context.Context, p *pipelines.Pipeline, e pipeline.Promote, message string) error {
 	body, err := json.Marshal(fluxEvent{
 		InvolvedObject: referenceTo(p), Severity: "info", Timestamp: metav1.Now(), Message: message, Reason: eventReason,
@@ -140,7 +140,7 @@ func (n *notifier) send(ctx context.Context, p *pipelines.Pipeline, e pipeline.P
 	return nil
 }
 
-// unheard says that no Alert passes the event on, if that is certain. notification-controller accepts such events silently.
+// unheard returns an error if certainly no Alert passes the event on: notification-controller accepts such events without a message.
 func (n *notifier) unheard(ctx context.Context, p *pipelines.Pipeline) string {
 	if heard, known := n.alerts.passOn(ctx, p); heard || !known {
 		return ""

@@ -18,8 +18,8 @@ import (
 	"espalier.dev/internal/pipeline"
 )
 
-// Observe collects what is cached about a pipeline, and registers the applications and repositories that it refers to, so that they are
-// cached next time.
+// Observe collects the cached facts about a pipeline, and registers the applications and repositories that it refers to, so that they are
+// cached for the next pass.
 func (k *kind) Observe(_ context.Context, p *pipelines.Pipeline, now time.Time) (pipeline.Observed, error) {
 	owner := client.ObjectKeyFromObject(p)
 	o := pipeline.Observed{
@@ -47,7 +47,7 @@ func (k *kind) Observe(_ context.Context, p *pipelines.Pipeline, now time.Time) 
 	return o, nil
 }
 
-// lookAgain immediately rechecks what would otherwise be checked later: clusters that could not be connected to, and pull requests.
+// lookAgain immediately rechecks what is otherwise checked later: clusters that could not be connected to, and pull requests.
 func (k *kind) lookAgain(p *pipelines.Pipeline) {
 	k.fleet.LookAgain(client.ObjectKeyFromObject(p))
 	for _, environment := range p.Status.Environments {

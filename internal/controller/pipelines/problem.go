@@ -17,7 +17,7 @@ import (
 // reasonFailed is for unclassified errors.
 const reasonFailed = "AttemptFailed"
 
-// changeable is an error together with the inputs that must change before another attempt makes sense.
+// changeable is an error together with the inputs that must change before another attempt can succeed.
 type changeable struct {
 	error
 	inputs string
@@ -25,7 +25,7 @@ type changeable struct {
 
 func (c changeable) Unwrap() error { return c.error }
 
-// problemOf returns an error in the form that a status contains.
+// problemOf converts an error for the status.
 func problemOf(err error) pipeline.AttemptError {
 	problem := pipeline.AttemptError{
 		Reason:    cmp.Or(failure.DetailsOf(err).Reason, reasonFailed),

@@ -51,7 +51,7 @@ func newPulls(secrets client.Reader, options Options, wake func(types.Namespaced
 	return p
 }
 
-// turns returns the pools for work in a repository: those that wait for others in the same one delay no other repository.
+// turns returns the pools for work in a repository: waiting for other work in the same repository delays no other repository.
 func (p *pulls) turns(strategy pipelines.PullRequestStrategy) []pool {
 	repository, err := providers.Identify(strategy.Type, strategy.URL, p.rules)
 	if err != nil {
@@ -128,7 +128,7 @@ func (p *pulls) promotion(owner *pipelines.Pipeline, e pipeline.Promote) task {
 	}}
 }
 
-// requestFor returns what all attempts of a promotion request.
+// requestFor returns the pull request that all attempts of a promotion request.
 func requestFor(
 	owner *pipelines.Pipeline,
 	e pipeline.Promote,
@@ -143,9 +143,9 @@ func requestFor(
 	}
 }
 
-// expectedAt returns the values that the base branch may hold before a promotion: what runs, what was promoted before, and what is
-// promoted now. A user who requests a promotion now has seen the current value, and before the first promotion any value may be there;
-// then it returns nil.
+// expectedAt returns the values that the base branch may hold before a promotion: the running one, the one promoted before, and the one
+// promoted now. It returns nil if any value may be there: before the first promotion, or if a user requests the promotion and so has seen
+// the current value.
 func expectedAt(owner *pipelines.Pipeline, e pipeline.Promote) []string {
 	status := owner.Status.Environments[e.ID.Environment]
 	if len(status.History) == 0 || status.Promotion == nil || status.Promotion.Expedited || status.Promotion.Retries > 0 {
@@ -233,11 +233,11 @@ func factsOfChecks(c *gitprovider.Checks) *pipelines.PullRequestChecks {
 	}
 }
 
-// close ends the work that runs beside the passes.
+// close ends the work that runs concurrently with the passes.
 func (p *pulls) close() { p.news.close() }
 
 // forget drops all state of a pipeline.
 func (p *pulls) forget(owner types.NamespacedName) { p.news.forget(owner) }
 
-// observe adds what is known about pull requests to the facts about a pipeline.
+// observe adds the known state of pull requests to the facts about a pipeline.
 func (p *pulls) observe(owner *pipelines.Pipeline, o *pipeline.Observed) { p.news.observe(owner, o) }

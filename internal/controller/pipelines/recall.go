@@ -32,7 +32,7 @@ func forgetful(status *pipelines.PipelineStatus, e pipelines.EnvironmentStatus) 
 	return status.Run == nil || p != nil && p.Attempts == 0 && p.PullRequest == nil
 }
 
-// observeForgotten looks for pull requests that claim to belong to the pipeline.
+// observeForgotten looks for unrecorded pull requests that claim to belong to the pipeline.
 func (n *news) observeForgotten(p *pipelines.Pipeline, o *pipeline.Observed, environment int, strategy pipelines.PullRequestStrategy) {
 	source, ok := n.source(p.Namespace, strategy)
 	if !ok {
@@ -53,7 +53,7 @@ func (n *news) observeForgotten(p *pipelines.Pipeline, o *pipeline.Observed, env
 		if !ours || mark.Environment != name || pr.Base != strategy.BaseBranch {
 			continue
 		}
-		// Anybody can write a description. Only a user with push rights can have created the branch.
+		// Anyone can write a description. Only a user with push rights can have created the branch.
 		if pr.Fork || pr.Head != pipeline.Branch(p.Namespace, p.Name, name, mark.Key) {
 			continue
 		}
@@ -73,14 +73,14 @@ func working(attempts map[pipeline.AttemptID]pipeline.Attempt, environment strin
 	return false
 }
 
-// seeker is an environment of a pipeline that looks for what it has forgotten.
+// seeker is an environment of a pipeline that looks for unrecorded pull requests.
 type seeker struct {
 	owner       types.NamespacedName
 	environment string
 }
 
-// recalls lists the pull requests of repositories for seekers. A listing serves those who were seeking when it started, and none who lost
-// their status later: it would lack what was opened in between.
+// recalls lists the pull requests of repositories for seekers. A listing is valid for the seekers at its start, and not for those that lost
+// their status later: it may lack pull requests that were opened in between.
 type recalls struct {
 	wake  func(types.NamespacedName)
 	pause time.Duration
@@ -94,7 +94,7 @@ type recalls struct {
 // recall is the result of listing a repository. Listings are numbered.
 type recall struct {
 	running bool
-	// begun and ended are the numbers of the last listings that started and finished; the fields below describe the one that finished.
+	// begun and ended are the numbers of the last listings that started and finished; the fields below describe the finished one.
 	begun, ended int
 	found        []gitprovider.PullRequest
 	problem      error
@@ -112,9 +112,9 @@ func (r *recalls) close() { r.tasks.End() }
 // opener connects to a repository.
 type opener func(context.Context) (gitprovider.Provider, error)
 
-// of returns the pull requests of a repository that may be ours. known is false while they are being listed, or while that fails and a
-// retry may help; the pipeline is woken when there is a result. If a retry cannot help until a user acts, of finds nothing and does not
-// wait: an attempt will report what is wrong.
+// of returns the pull requests of a repository that may be ours. known is false while they are being listed, or while listing fails and a
+// retry may help; the pipeline is woken when there is a result. If no retry can help until a user acts, of returns none and known is true:
+// an attempt reports the problem.
 func (r *recalls) of(who seeker, source poll.Source, open opener) (found []gitprovider.PullRequest, known bool, problem error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -150,8 +150,8 @@ func isLasting(err error) bool {
 	return failure.KindOf(err) == failure.Terminal || failure.DetailsOf(err).Reason == pipeline.ReasonNoCredentials
 }
 
-// end says that an environment no longer seeks: its status is known again, or it has done something that a listing may not show. If it
-// seeks again, it does not get results that were listed before.
+// end marks an environment as no longer a seeker: its status is known again, or it has done something that a listing may not show. If it
+// seeks again, it gets no results of earlier listings.
 func (r *recalls) end(who seeker) {
 	r.forgetIf(func(s seeker) bool { return s == who })
 }
@@ -221,7 +221,7 @@ type listed struct {
 	problem error
 }
 
-// finish records what was found, and returns who waited for it and whether another listing is needed.
+// finish records the result, and returns which seekers waited for it and whether another listing is needed.
 func (r *recalls) finish(source poll.Source, entry *recall, l listed) (waiting []types.NamespacedName, again bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,9 +14,9 @@ import (
 	"espalier.dev/internal/pipeline"
 )
 
-// refresher keeps the branch of an open pull request mergeable: when the base branch has moved, it proposes the same change again, which
-// recreates the branch if the same files have changed, but never if another client has worked on it. It records nothing, because it can be
-// repeated at any time. The poller will report the new commit.
+// refresher keeps the branch of an open pull request mergeable: when the base branch has changed, it proposes the same change again. That
+// recreates the branch if the same files have changed, unless another client has changed the branch. It records nothing, because it can be
+// repeated at any time. The poller reports the new commit.
 func (p *pulls) refresher(owner *pipelines.Pipeline, environment string, strategy pipelines.PullRequestStrategy) look {
 	owner = owner.DeepCopy()
 	promotion := owner.Status.Environments[environment].Promotion
@@ -37,7 +37,7 @@ func (p *pulls) refresher(owner *pipelines.Pipeline, environment string, strateg
 	}
 }
 
-// refresh proposes the revision again if the base branch has moved from where it was seen, and returns its new tip.
+// refresh proposes the revision again if the base branch has changed since it was last read, and returns its new tip.
 func (p *pulls) refresh(
 	ctx context.Context,
 	owner *pipelines.Pipeline,

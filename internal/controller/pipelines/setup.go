@@ -44,9 +44,9 @@ type Options struct {
 	EventsAddress string
 	// PollInterval is how often a repository with open pull requests is polled for changes.
 	PollInterval time.Duration
-	// RolloutDeadline is how long a promotion may take to arrive before it counts as stalled.
+	// RolloutDeadline is how long a promotion may take to roll out before it counts as stalled.
 	RolloutDeadline time.Duration
-	// AttemptTimeout ends an attempt to promote that hangs.
+	// AttemptTimeout ends a promotion attempt that hangs.
 	AttemptTimeout time.Duration
 	// ConcurrentPullRequests is how many repositories are worked on concurrently, ConcurrentAttempts how many other attempts run
 	// concurrently.
@@ -137,7 +137,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controller, error) {
 		Reader: mgr.GetClient(), Writer: mgr.GetClient(), Clock: clock.RealClock{},
 	}
 	c := &Controller{kind: k, wakes: wakes, clusters: clusters}
-	// A pipeline's own writes wake it, too: the next pass builds on what this one records, and that costs no request.
+	// A pipeline's own writes wake it, too: the next pass builds on what this one records, which costs no request.
 	err = l.Controller(mgr, options.Workers).
 		Watches(&pipelines.Pipeline{}, &handler.EnqueueRequestForObject{}).
 		WatchesRawSource(leaves.Source()).
@@ -184,7 +184,7 @@ func (c *Controller) Delivered(_ types.NamespacedName, event gitprovider.Event) 
 	c.kind.pulls.news.delivered(event)
 }
 
-// Start ends the work that runs beside the passes when the context ends.
+// Start ends the work that runs concurrently with the passes when the context ends.
 func (c *Controller) Start(ctx context.Context) error {
 	// If one process has several managers, the first one's fleet is measured.
 	if metrics.Registry.Register(c.kind.fleet) == nil {

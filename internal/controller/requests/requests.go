@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package requests lets the annotation by which tools of Flux ask for a reconcile ask for one here, too.
+// Package requests makes the annotation with which Flux tools request a reconcile work here, too.
 //
-// A new value of reconcile.fluxcd.io/requestedAt becomes operation=reconcile, once. Both are metadata, so one write replaces the one by
-// the other and records the value; the status, by which tools see that they were heard, follows. A crash between the two writes loses
+// A new value of reconcile.fluxcd.io/requestedAt becomes operation=reconcile, once. Both are metadata, so one write replaces the former
+// with the latter and records the value; the status, in which tools see the acknowledgement, follows. A crash between the two writes loses
 // and repeats nothing.
 package requests
 
@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// Annotation is how tools of Flux request a reconcile, with any new value.
+	// Annotation is the annotation with which Flux tools request a reconcile, with any new value.
 	Annotation = "reconcile.fluxcd.io/requestedAt"
 	// TakenAnnotation is the last value that was turned into an operation.
 	TakenAnnotation = "espalier.dev/requested-at-taken"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package resourcequota knows the answer of an API server that has no room for an object because of a ResourceQuota.
+// Package resourcequota detects errors of an API server that rejects an object because of a ResourceQuota.
 package resourcequota
 
 import (
@@ -20,8 +20,8 @@ var exceeded = regexp.MustCompile(
 	`exceeded quota: ([a-z0-9.-]{1,253}), requested: ([a-zA-Z0-9=,./-]+), used: ([a-zA-Z0-9=,./-]+), limited: ([a-zA-Z0-9=,./-]+)$`,
 )
 
-// Refused turns the error that an object would exceed a ResourceQuota into a wait: there may be room later, when another client has deleted
-// something or has raised the quota. No event reports that, so the write is retried with backoff.
+// Refused turns the error that an object exceeds a ResourceQuota into a wait: another client may delete objects or raise the quota. No
+// event reports that, so the write is retried with backoff.
 func Refused(err error) error {
 	var status apierrors.APIStatus
 	if !apierrors.IsForbidden(err) || !errors.As(err, &status) {

@@ -89,7 +89,7 @@ func mark(m metav1.Object, o targetsync.Observed, effect targetsync.Effect) {
 	}
 }
 
-// hear removes the requests that are done.
+// hear removes the requests that have been executed.
 func hear(annotations map[string]string, rotation bool) {
 	if annotations[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationReconcile) {
 		delete(annotations, lsv1alpha1.OperationAnnotation)
@@ -104,7 +104,7 @@ func hear(annotations map[string]string, rotation bool) {
 //	patch secrets: a new token for the kubeconfig of the source
 
 // rotate requests a token and writes it to the Secret of the source, unless the Secret has changed meanwhile: another process may have
-// already replaced the previous token, so that nothing is left to do.
+// already replaced the previous token.
 func (k *kind) rotate(ctx context.Context, ts *lsv1alpha1.TargetSync, before, at time.Time) error {
 	cluster, secret, err := k.connect(ctx, ts)
 	if err != nil {
@@ -207,7 +207,7 @@ func (k *kind) writeSecret(
 	return secretOf(wanted), ending.Refused(err)
 }
 
-// writeTarget creates or updates a Target. If one exists that the cache did not show, the next pass will see it.
+// writeTarget creates or updates a Target. If one exists that the cache did not show, the next pass reads it.
 func (k *kind) writeTarget(ctx context.Context, ts *lsv1alpha1.TargetSync, e targetsync.WriteTarget) error {
 	wanted := &lsv1alpha1.Target{ObjectMeta: made(ts, e.Name), Spec: e.Spec}
 	if !e.Synced.IsZero() {

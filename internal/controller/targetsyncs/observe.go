@@ -20,8 +20,8 @@ import (
 	"espalier.dev/internal/targetsync"
 )
 
-// Observe reads what exists in the namespace of a TargetSync. During a deletion, it also reads Targets from the API server: none may be
-// forgotten.
+// Observe reads what exists in the namespace of a TargetSync. During a deletion, it also reads Targets from the API server, so that it
+// misses none.
 func (k *kind) Observe(ctx context.Context, ts *lsv1alpha1.TargetSync, now time.Time) (targetsync.Observed, error) {
 	o := targetsync.NewObserved(ts, now)
 	var all lsv1alpha1.TargetSyncList
@@ -70,7 +70,7 @@ func (k *kind) readTargets(ctx context.Context, ts *lsv1alpha1.TargetSync, o *ta
 //	get secrets: the kubeconfig of the source
 //	list targets: before a TargetSync is deleted, to check live which Targets it created
 
-// readSecrets asks the API server: contents of Secrets are not cached.
+// readSecrets reads from the API server: contents of Secrets are not cached.
 func (k *kind) readSecrets(ctx context.Context, ts *lsv1alpha1.TargetSync, o *targetsync.Observed) error {
 	var list corev1.SecretList
 	if err := k.live.List(ctx, &list, client.InNamespace(ts.Namespace), ours); err != nil {
@@ -93,7 +93,7 @@ func secretOf(s *corev1.Secret) targetsync.Secret {
 // sourceTimeout is how long reading a source may take: it belongs to a user, and occupies a worker.
 const sourceTimeout = time.Minute
 
-// Learn implements loop.Learner: it reads the source once a decision depends on it. A failure to read it is a fact, too.
+// Learn implements loop.Learner: it reads the source once a decision depends on it. A failure to read is a fact, too.
 func (k *kind) Learn(ctx context.Context, ts *lsv1alpha1.TargetSync, o targetsync.Observed) targetsync.Observed {
 	if !targetsync.NeedsSource(o) {
 		return o

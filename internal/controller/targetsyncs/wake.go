@@ -23,7 +23,7 @@ import (
 	"espalier.dev/internal/target"
 )
 
-// waker finds the TargetSyncs that an event matters to.
+// waker finds the TargetSyncs that an event concerns.
 type waker struct{ reader client.Reader }
 
 func (w waker) inNamespace(ctx context.Context, namespace string, which func(*lsv1alpha1.TargetSync) bool) []reconcile.Request {
@@ -57,7 +57,7 @@ func (w waker) users(ctx context.Context, object client.Object) []reconcile.Requ
 	})
 }
 
-// comesOrGoes passes a TargetSync that others must start or cease to consider.
+// comesOrGoes passes a TargetSync when it appears or disappears, because others depend on how many there are.
 func comesOrGoes() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 }
