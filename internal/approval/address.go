@@ -74,7 +74,7 @@ func parseEnvironment(parts []string) (address, bool) {
 	if !okNamespace || !okName || !okEnvironment {
 		return address{}, false
 	}
-	// Impossible object names must not become part of a path at the API server.
+	// Invalid object names must not become part of a path at the API server.
 	if len(validation.ValidateNamespaceName(namespace, false)) > 0 || len(validation.NameIsDNSSubdomain(name, false)) > 0 {
 		return address{}, false
 	}

@@ -44,7 +44,7 @@ func (h *handler) approve(w http.ResponseWriter, r *http.Request, rest string) {
 	}
 }
 
-// approveTarget records the approval and returns the URL of the pull request, if there is one soon.
+// approveTarget records the approval and returns the URL of the pull request, if one appears soon.
 func (h *handler) approveTarget(w http.ResponseWriter, r *http.Request, target address) (url string, err error) {
 	proof, err := h.approvalCredential(w, r)
 	if err != nil {
@@ -57,7 +57,7 @@ func (h *handler) approveTarget(w http.ResponseWriter, r *http.Request, target a
 	return h.awaitLocation(r.Context(), approved, target), nil
 }
 
-// approvalCredential reads the body only for the older scheme, because it is irrelevant otherwise.
+// approvalCredential reads the body only for the older scheme, which signs it.
 func (h *handler) approvalCredential(w http.ResponseWriter, r *http.Request) (credential, error) {
 	proof, err := credentialOf(r, nil, h.Now())
 	if err != nil {
@@ -161,8 +161,8 @@ func apply(current *pipelines.Pipeline, ask pipeline.Ask, proof credential) (cha
 // clockTolerance is how far the caller's clock may be behind when it approves a promotion that has just started.
 const clockTolerance = 30 * time.Second
 
-// checkReplay rejects a replayed call for another promotion of the same revision, perhaps of an earlier run: it has already approved that
-// one, or was signed before this one started.
+// checkReplay rejects a replayed call for another promotion of the same revision, for example of an earlier run: the call has already
+// approved that promotion, or was signed before this one started.
 func checkReplay(environment pipelines.EnvironmentStatus, signed *signature) error {
 	if signed == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 )
 
 // bodySignatureHeader is the header field of the older scheme: X-Signature: <algorithm>=<hex>, an HMAC of the body alone. It does not cover
-// the path, so anybody who has seen one call can forge others with it.
+// the path, so anyone who has seen one call can forge others with it.
 const bodySignatureHeader = "X-Signature"
 
 var bodyAlgorithms = map[string]func() hash.Hash{

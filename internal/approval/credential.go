@@ -23,7 +23,7 @@ import (
 const (
 	// keyEntry is the entry of a Secret that holds the key of approvals.
 	keyEntry = "hmac-key"
-	// hookEntry is the entry that holds the key of webhooks. It is a separate one, because some Git servers send it as it is.
+	// hookEntry is the entry that holds the key of webhooks. It is a separate entry, because some Git servers send it in plain text.
 	hookEntry = "webhook-key"
 	// minKey is the minimum length of keys for signatures over the path. The older scheme has no minimum.
 	minKey = 32
@@ -35,7 +35,7 @@ type key struct {
 	bytes  []byte
 }
 
-// Format keeps the key out of formatted output, whatever the verb.
+// Format keeps the key out of formatted output, for every verb.
 func (key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "key") }
 
 // MarshalText keeps the key out of JSON and structured logs.
@@ -122,8 +122,8 @@ func (h *handler) readKey(ctx context.Context, namespace string, reference *pipe
 	return k, nil
 }
 
-// promotionInto returns the promotion block that applies to an environment: its own, which replaces that of the pipeline as a whole. For a
-// missing environment, it is that of the pipeline.
+// promotionInto returns the promotion block that applies to an environment: its own block replaces that of the pipeline completely. For a
+// missing environment, the block of the pipeline applies.
 func promotionInto(pipeline *pipelines.Pipeline, environment string) *pipelines.Promotion {
 	i := slices.IndexFunc(pipeline.Spec.Environments, func(e pipelines.Environment) bool { return e.Name == environment })
 	if i < 0 {

@@ -29,7 +29,7 @@ func NewHandler(opts Options) http.Handler {
 	return &handler{Options: opts.withDefaults(), limiter: newLimiter(callsPerWindow, limitWindow)}
 }
 
-// endpoints by the first part of the path. A multiplexer would clean paths and redirect, but the signature covers the path as sent.
+// endpoints by the first part of the path. A multiplexer cleans paths and redirects, but the signature covers the path as sent.
 var endpoints = map[string]func(*handler, http.ResponseWriter, *http.Request, string){
 	"approval":  (*handler).approve,
 	"promotion": (*handler).lookNow,
@@ -80,7 +80,7 @@ func (e *errRefused) Error() string { return e.reason }
 
 func refused(reason string) error { return &errRefused{reason: reason} }
 
-// answerRefusal says only that the call is denied, and not before RefusalTime is over.
+// answerRefusal responds only that the call is denied, and not before RefusalTime has passed.
 func (h *handler) answerRefusal(w http.ResponseWriter, r *http.Request, began time.Time) {
 	timer := time.NewTimer(h.RefusalTime - h.Now().Sub(began))
 	defer timer.Stop()
@@ -108,7 +108,7 @@ func (h *handler) answerError(w http.ResponseWriter, r *http.Request, began time
 	case errors.As(err, &oversized):
 		http.Error(w, "body too large", http.StatusRequestEntityTooLarge)
 	case errors.Is(err, context.Canceled):
-		// The caller has probably gone. Without a response, the status would be a success.
+		// The caller has probably gone. Without a response, the status is a success.
 		http.Error(w, "interrupted", http.StatusServiceUnavailable)
 	default:
 		log.Error(err, "Call failed")

@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/gitprovider/providers"
 )
 
-// deliver handles POST /webhook/<provider>/<namespace>/<pipeline>/<environment>. A Git server calls it when something has happened to a
+// deliver handles POST /webhook/<provider>/<namespace>/<pipeline>/<environment>. A Git server calls it after a change of a
 // pull request; the controller then polls sooner. Nothing else depends on it.
 func (h *handler) deliver(w http.ResponseWriter, r *http.Request, rest string) {
 	began := h.Now()
@@ -39,7 +39,7 @@ type delivery struct {
 }
 
 // readDelivery verifies a delivery with the webhook key of the environment's promotion before it parses it. An unknown provider is denied
-// like everything else without proof.
+// like any other call without proof.
 func (h *handler) readDelivery(w http.ResponseWriter, r *http.Request, d delivery) (gitprovider.Event, error) {
 	body, err := readBody(w, r, maxHookBody)
 	if err != nil {

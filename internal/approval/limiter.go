@@ -16,7 +16,8 @@ const (
 	// callsPerWindow and limitWindow are the limit per client.
 	callsPerWindow = 20
 	limitWindow    = 30 * time.Second
-	// maxClients bounds the memory of the limiter. When it is full, new clients share one allowance, so that many addresses are no advantage.
+	// maxClients bounds the memory of the limiter. When it is full, new clients share one allowance, so that using many addresses is no
+	// advantage.
 	maxClients = 10_000
 )
 
@@ -75,7 +76,7 @@ func (l *limiter) forgetOld(now time.Time) {
 	}
 }
 
-// clientOf returns the client address of a call. The header counts only if a trusted proxy has set it: then the client is the last address
+// clientOf returns the client address of a call. The header applies only if a trusted proxy has set it: then the client is the last address
 // that is not one of the proxies.
 func clientOf(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)

@@ -19,7 +19,7 @@ import (
 //espalier:rights pipelines
 //	watch pipelines: the response to an approval over HTTP names the pull request
 
-// awaitLocation returns the URL of the pull request that an approved promotion leads to. It waits for it, but not for long: the approval is
+// awaitLocation returns the URL of the pull request for an approved promotion. It waits for it, but not for long: the approval is
 // valid in any case. An empty URL means that there is none, or none yet.
 func (h *handler) awaitLocation(parent context.Context, pipeline *pipelines.Pipeline, target address) string {
 	promotion := pipeline.Status.Environments[target.environment].Promotion
@@ -35,7 +35,7 @@ func (h *handler) awaitLocation(parent context.Context, pipeline *pipelines.Pipe
 		Raw:           watchFrom(pipeline),
 	})
 	if err != nil {
-		// The approval is recorded; the response must say so even if the pull request cannot be watched.
+		// The approval is recorded; the response must report that even if the pull request cannot be watched.
 		h.Log.Error(fmt.Errorf("watch the pipeline: %w", err), "The pull request is not awaited", "pipeline", target.pipeline)
 		return ""
 	}
@@ -70,7 +70,7 @@ func locationOf(pipeline *pipelines.Pipeline, target address, approved *pipeline
 	return "", !slices.Contains(waiting, current.State)
 }
 
-// watchFrom starts the watch at the version that was read, so that nothing in between is missed.
+// watchFrom starts the watch at the version that was read, so that no change in between is missed.
 func watchFrom(pipeline *pipelines.Pipeline) *metav1.ListOptions {
 	return &metav1.ListOptions{ResourceVersion: pipeline.ResourceVersion}
 }

@@ -31,7 +31,7 @@ func (w *countedWriter) WriteHeader(code int) {
 	w.ResponseWriter.WriteHeader(code)
 }
 
-// Unwrap exposes the server's own writer, which must know of bodies that are too large.
+// Unwrap exposes the server's own writer, which must be notified of bodies that are too large.
 func (w *countedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *countedWriter) count(endpoint string) {

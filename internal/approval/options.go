@@ -23,11 +23,11 @@ const DefaultAddress = ":8082"
 type Options struct {
 	// Client reads from and writes to the API server without a cache: Secrets are read by name and not kept.
 	Client client.WithWatch
-	// Wake triggers a pass of the controller over a pipeline now. It must not block. On a replica without the lease it has no effect, and
-	// needs none: the replica with the lease watches everything that the controller could find.
+	// Wake triggers a pass of the controller over a pipeline now. It must not block. On a replica without the lease it has no effect:
+	// the replica with the lease watches everything that the controller can find.
 	Wake func(types.NamespacedName)
-	// Delivered is called when a Git server reports something about a pull request. The pipeline is the one in the path, whose key the Git
-	// server knows. It must not block.
+	// Delivered is called when a Git server reports a change of a pull request. The pipeline is the one in the path, and the Git
+	// server has its key. It must not block.
 	Delivered func(types.NamespacedName, gitprovider.Event)
 
 	// Address is host:port to listen on.
@@ -37,10 +37,10 @@ type Options struct {
 	// TrustedProxies may set the client of a call in X-Forwarded-For.
 	TrustedProxies []netip.Prefix
 
-	// BodySignatures accepts approvals with the older signature over the body alone. Anybody who has seen one such call can approve everything
+	// BodySignatures accepts approvals with the older signature over the body alone. Anyone who has seen one such call can approve everything
 	// for which the key is valid.
 	BodySignatures bool
-	// Unsigned accepts approvals of promotions that name no Secret from everybody who reaches the server.
+	// Unsigned accepts approvals of promotions that name no Secret from anyone who reaches the server.
 	Unsigned bool
 
 	// LocationPatience is how long an approval waits for the URL of the pull request; default five seconds.

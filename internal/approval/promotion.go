@@ -43,7 +43,7 @@ func (h *handler) checkNotification(w http.ResponseWriter, r *http.Request, targ
 	if err != nil {
 		return err
 	}
-	// Flux can sign only the body. That is enough here, because a replayed call is harmless.
+	// Flux can sign only the body. That is sufficient here, because a replayed call is harmless.
 	proof, err := credentialOf(r, body, h.Now())
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (h *handler) checkNotification(w http.ResponseWriter, r *http.Request, targ
 	return fits(pipeline, target, body)
 }
 
-// notificationSecret returns the Secret of the pipeline, for compatibility, or that of the promotion that would follow. Without either, the
+// notificationSecret returns the Secret of the pipeline, for compatibility, or that of the next promotion. Without either, the
 // call needs no signature, since it is harmless.
 func notificationSecret(pipeline *pipelines.Pipeline, source string) *pipelines.LocalObjectReference {
 	if reference := secretOf(pipeline.Spec.Promotion); reference != nil {
@@ -80,7 +80,7 @@ func indexOf(pipeline *pipelines.Pipeline, environment string) int {
 	return slices.IndexFunc(pipeline.Spec.Environments, func(e pipelines.Environment) bool { return e.Name == environment })
 }
 
-// fits returns what is wrong with an event for this environment of this pipeline. The texts are part of the protocol.
+// fits returns an error if an event does not fit this environment of this pipeline. The texts are part of the protocol.
 func fits(pipeline *pipelines.Pipeline, target address, body []byte) error {
 	var event notification
 	if err := json.Unmarshal(body, &event); err != nil {

@@ -48,8 +48,8 @@ func New(opts Options) (*Server, error) {
 // NeedLeaderElection returns false: every replica serves calls, and only records approvals.
 func (s *Server) NeedLeaderElection() bool { return false }
 
-// Start serves calls until the context is done. If the address is in use, it retries: promotions continue without calls, so the process
-// must not end because of it.
+// Start serves calls until the context is done. If the address is in use, it retries: promotions continue without the server, so the
+// process must not end because of it.
 func (s *Server) Start(ctx context.Context) error {
 	pause := wait.Backoff{Duration: time.Second, Factor: 2, Steps: 6, Cap: listenPause}
 	for {

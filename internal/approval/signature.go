@@ -42,7 +42,7 @@ var (
 // signature is the content of the two header fields: the profile of RFC 9421 that docs/approvals.md describes. It covers the method and the
 // path, and with the parameters the time and the nonce.
 type signature struct {
-	// input is the text of the covered components and parameters; it is signed as it is.
+	// input is the text of the covered components and parameters; it is signed unchanged.
 	input      string
 	components []string
 	created    time.Time
@@ -160,7 +160,7 @@ func parseTime(text string) (time.Time, error) {
 	return time.Unix(seconds, 0), nil
 }
 
-// checkTime rejects what was signed too long ago or, because of clock skew, too far in the future.
+// checkTime rejects a signature that is too old or, because of clock skew, too far in the future.
 func (s *signature) checkTime(now time.Time) error {
 	if age := now.Sub(s.created); age > signatureWindow || age < -signatureWindow {
 		return fmt.Errorf("the signature was made at %s, more than %s from now", s.created.UTC().Format(time.RFC3339), signatureWindow)
@@ -171,7 +171,7 @@ func (s *signature) checkTime(now time.Time) error {
 	return nil
 }
 
-// base returns what is signed: one line per component, and one for the parameters.
+// base returns the signed text: one line per component, and one for the parameters.
 func (s *signature) base(method, path string) string {
 	values := map[string]string{`"@method"`: method, `"@path"`: path}
 	var text strings.Builder

@@ -26,7 +26,7 @@ const approveVerb = "approve"
 // token belongs to a user or a service account. It is never printed.
 type token string
 
-// Format keeps the token out of formatted output, whatever the verb.
+// Format keeps the token out of formatted output, for every verb.
 func (token) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "token") }
 
 // MarshalText keeps the token out of JSON and structured logs.

@@ -9,14 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// alarm passes on which pipelines must be checked again. It queues them until there is a listener.
+// alarm passes on the pipelines that must be rechecked. It queues them until there is a listener.
 type alarm struct {
 	mutex   sync.Mutex
 	listen  func(types.NamespacedName)
 	pending map[types.NamespacedName]bool
 }
 
-// ring must be called without holding the lock of the fleet.
+// ring passes on pipelines. It must be called without holding the lock of the fleet.
 func (a *alarm) ring(pipelines []types.NamespacedName) {
 	if len(pipelines) == 0 {
 		return

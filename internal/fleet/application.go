@@ -12,7 +12,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// ClusterKey identifies a cluster by the object that says how to reach it. The zero value is the management cluster, which holds the
+// ClusterKey identifies a cluster by the object that describes how to reach it. The zero value is the management cluster, which holds the
 // pipelines.
 type ClusterKey struct {
 	Kind      pipelines.ClusterKind

@@ -19,7 +19,7 @@ type feedKey struct {
 	namespace string
 }
 
-// feed holds what is known about one kind in one cluster. The lock of the fleet protects it, and none of its methods does anything slow.
+// feed contains the state of one kind in one cluster. The lock of the fleet protects it, so none of its methods may be slow.
 //
 // Only the current session of its link may write to it. Sessions are compared by identity, so late results of an ended session are ignored,
 // even if the same cluster was dropped and referred to again in the meantime.
@@ -27,7 +27,7 @@ type feed struct {
 	key feedKey
 	// wanted are the referenced applications, with the last known state of those that cannot be read.
 	wanted map[types.NamespacedName]sighting
-	// records are all objects of the kind, so that a new reference has a state at once.
+	// records are all objects of the kind, so that a new reference immediately has a state.
 	records map[types.NamespacedName]record
 	// absent are namespaces of wanted applications that do not exist.
 	absent map[string]bool
@@ -39,11 +39,11 @@ type feed struct {
 
 	// problem is why the records are not current; its reason is empty if they are.
 	problem Problem
-	// lost is when they stopped being current; zero if they never were, or are.
+	// lost is when they stopped being current; zero if they are current, or never were.
 	lost time.Time
 }
 
-// record is what is kept of an object.
+// record is the stored state of an object.
 type record struct {
 	health  Health
 	problem Problem
@@ -98,7 +98,7 @@ func (f *feed) problemOf(key types.NamespacedName) Problem {
 	return applicationMissing(f.application(key))
 }
 
-// want adds a referenced application. The follower finds out whether it exists.
+// want adds a referenced application. The follower determines whether it exists.
 func (f *feed) want(key types.NamespacedName) {
 	f.wanted[key] = sighting{}
 	if _, exists := f.records[key]; !exists {
@@ -191,7 +191,7 @@ func (f *feed) fail(problem Problem, now time.Time) bool {
 	return true
 }
 
-// forgetAll is for when the cluster turns out to be a different one: nothing that was seen applies to it.
+// forgetAll drops all state when the cluster turns out to be a different one.
 func (f *feed) forgetAll() {
 	clear(f.records)
 	clear(f.absent)

@@ -52,7 +52,7 @@ func condition(object map[string]any, kind string) map[string]any {
 	return nil
 }
 
-// explain combines what is known, omitting empty parts.
+// explain combines the parts of an explanation, omitting empty ones.
 func explain(what, reason, message string) string {
 	if reason != "" {
 		what += " (" + reason + ")"
@@ -63,7 +63,7 @@ func explain(what, reason, message string) string {
 	return what
 }
 
-// maxMessage bounds what is kept of a foreign text.
+// maxMessage limits the stored length of a foreign text.
 const maxMessage = 512
 
 func shorten(message string) string {

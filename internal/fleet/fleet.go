@@ -38,7 +38,7 @@ type Options struct {
 	// closes it after the fleet.
 	Clusters *target.Clusters
 
-	// Clock is used for the time since when something cannot be read. Nil means the real one.
+	// Clock provides the time at which something became unreadable. Nil means the real clock.
 	Clock clock.PassiveClock
 
 	// Tenancy determines the rights with which a cluster is accessed: in strict tenancy, those of the namespace of its GitopsCluster or
@@ -46,7 +46,7 @@ type Options struct {
 	Tenancy *tenancy.Strict
 }
 
-// Fleet follows applications. Its methods are safe for concurrent use, and none but Start and Close blocks. It is a prometheus.Collector of
+// Fleet follows applications. Its methods are safe for concurrent use, and only Start and Close block. It is a prometheus.Collector of
 // its own metrics.
 type Fleet struct {
 	clock    clock.PassiveClock
@@ -67,7 +67,7 @@ type Fleet struct {
 	uses   map[*target.Cluster]int // by sessions
 }
 
-// New returns a fleet that follows nothing yet. It does not connect.
+// New returns a fleet that follows nothing yet. It opens no connection.
 func New(options Options) (*Fleet, error) {
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
@@ -192,7 +192,7 @@ func (f *Fleet) endLocked(application Application) {
 	l.cancel()
 }
 
-// Read returns what is known about an application, without I/O.
+// Read returns the known state of an application, without I/O.
 func (f *Fleet) Read(application Application) State {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -209,7 +209,7 @@ func (f *Fleet) Read(application Application) State {
 	}}
 }
 
-// Client returns an uncached client for a cluster that some pipeline refers to, with the rights that the reference gives. It fails at once
+// Client returns an uncached client for a cluster that some pipeline refers to, with the rights of the reference. It fails immediately
 // if the cluster is not connected. Do not keep the client: the credential may change.
 func (f *Fleet) Client(cluster ClusterKey) (client.Client, error) {
 	f.mutex.Lock()

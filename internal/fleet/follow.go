@@ -30,7 +30,7 @@ var (
 	errNoNamespaces = errors.New("the kind is cluster-scoped")
 )
 
-// follower fills a feed, in one goroutine: it lists all objects of the kind, watches them from there on, and keeps the judgement of each.
+// follower fills a feed, in one goroutine: it lists all objects of the kind, watches them from then on, and keeps the judgement of each.
 // When a watch ends, the next one continues from its version. If that is impossible, the feed fails with the problem, and everything is
 // listed again once the problem is over, so that outdated state never counts as current.
 type follower struct {
@@ -71,7 +71,7 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
-// pause returns how long to wait after a failure: at most as long as requests would fail at once anyway.
+// pause returns how long to wait after a failure: at most as long as requests are certain to fail.
 func (f *follower) pause(failures int, err error) time.Duration {
 	length := f.timing.pauseFor(failures, err)
 	var unreachable *target.Unreachable
@@ -127,8 +127,8 @@ func (f *follower) stretch(ctx context.Context) (time.Duration, error) {
 //	list,watch kustomizations.kustomize.toolkit.fluxcd.io,helmreleases.helm.toolkit.fluxcd.io: applications of pipelines in this cluster
 //	list,watch terraforms.infra.contrib.fluxcd.io: applications of pipelines in this cluster
 
-// begin opens a watch from where the last one ended. If there was none, it lists everything before, and hands the list over once the watch
-// is open: what can be listed but not watched would soon be outdated.
+// begin opens a watch from where the last one ended. If there was none, it lists everything before, and hands over the list once the watch
+// is open: a list without a watch is soon outdated.
 func (f *follower) begin(ctx context.Context, length time.Duration) (watch.Interface, error) {
 	if err := f.checkKind(); err != nil {
 		return nil, err

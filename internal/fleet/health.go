@@ -82,12 +82,12 @@ func judgeByScheme(object *unstructured.Unstructured) verdict {
 	ready := condition(object.Object, "Ready")
 	v.unready, v.failing = unready(object, ready)
 	v.since = moment(ready, "lastTransitionTime")
-	// A failed release reveals nothing about earlier ones, but the decision to deploy first has been made.
+	// A failed release reveals nothing about earlier ones, but shows that a user has decided to deploy.
 	v.undeployed = v.revision == "" && len(list(object.Object, "status", "history")) == 0
 	return v
 }
 
-// unready says why the condition Ready is not true, and whether the attempt has failed: while it is under way, the status is Unknown.
+// unready returns why the condition Ready is not true, and whether the attempt has failed: during the attempt, the status is Unknown.
 func unready(object *unstructured.Unstructured, ready map[string]any) (why string, failing bool) {
 	if ready == nil {
 		return "no condition Ready yet", false
@@ -97,7 +97,7 @@ func unready(object *unstructured.Unstructured, ready map[string]any) (why strin
 	lag, certain := behind(object, ready)
 	switch {
 	case lag != "" && certain && status == "False":
-		// Some controllers set the observed generation only once they could start with it; until then, the condition says what is missing.
+		// Some controllers set the observed generation only once they start to process it; until then, the condition shows what is missing.
 		return why, false
 	case lag != "":
 		return lag, false
@@ -107,8 +107,8 @@ func unready(object *unstructured.Unstructured, ready map[string]any) (why strin
 	return why, status == "False"
 }
 
-// behind says why the status may describe another generation of the object; empty if it does not. certain reports whether at least the
-// condition Ready describes the current one.
+// behind returns why the status may describe another generation of the object; empty if it does not. certain reports whether at least the
+// condition Ready describes the current generation.
 func behind(object *unstructured.Unstructured, ready map[string]any) (how string, certain bool) {
 	generation := object.GetGeneration()
 	ofStatus, hasStatus := number(object.Object, "status", "observedGeneration")
@@ -163,7 +163,7 @@ func isInstallation(object *unstructured.Unstructured) bool {
 	return object.GetKind() == installationKind && object.GroupVersionKind().Group == lsv1alpha1.GroupName
 }
 
-// judgeInstallation handles the installations of this project. Their revision is the version in their spec: while it differs from the
+// judgeInstallation handles the installations of this project. Their revision is the version in their spec: while that differs from the
 // running one, they are not healthy.
 func judgeInstallation(object *unstructured.Unstructured) verdict {
 	revision, expected := revisionOf(object)
@@ -194,7 +194,7 @@ func revisionOf(object *unstructured.Unstructured) (revision, why string) {
 	return revision, "spec.componentDescriptor has no component version, and spec.revisionField names no other field"
 }
 
-// unfinished says why an installation is not up to date, and whether it has failed.
+// unfinished returns why an installation is not up to date, and whether it has failed.
 func unfinished(object *unstructured.Unstructured) (why string, failing bool) {
 	phase := text(object.Object, "status", "phase")
 	observed, _ := number(object.Object, "status", "observedGeneration")

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// link keeps the connection to one referenced cluster. Its goroutine reads where the cluster is, and starts a new session when that
+// link keeps the connection to one referenced cluster. Its goroutine reads the location of the cluster, and starts a new session when that
 // changes. The lock of the fleet protects it.
 type link struct {
 	fleet  *Fleet
@@ -25,7 +25,7 @@ type link struct {
 	narrow  map[schema.GroupVersionKind]bool
 	session *session // nil while there is no connection
 	problem Problem  // why there is none, or why it has returned nothing yet
-	// server is the cluster of the last session. What was seen in a different one does not apply.
+	// server is the cluster of the last session. State from a different cluster does not apply.
 	server string
 	// refusals is the number of consecutive rejections of the credential.
 	refusals int
@@ -126,8 +126,8 @@ func (l *link) run(ctx context.Context) {
 	}
 }
 
-// look finds out where the cluster is and connects to it, unless it is connected. The error says why there is no connection, or why it is
-// unknown whether the existing one is still right.
+// look reads the location of the cluster and connects to it, unless it is connected. It returns an error if there is no connection, or if
+// it is unknown whether the existing one is still valid.
 func (l *link) look(ctx context.Context) (place, error) {
 	limited, cancel := context.WithTimeout(ctx, l.fleet.timing.answer)
 	defer cancel()

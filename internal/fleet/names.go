@@ -28,7 +28,8 @@ type names struct {
 //espalier:rights pipelines
 //	watch gitopsclusters,targets,secrets: the clusters of pipelines, each by its name
 
-// follow watches exactly the given objects. Each is reported as changed once it is watched, so that no change since it was read is missed.
+// follow watches exactly the given objects. Each is reported as changed once it is watched, so that no change since the last read is
+// missed.
 func (n *names) follow(ctx context.Context, objects []objectName) {
 	if n.running == nil {
 		n.running = map[objectName]context.CancelFunc{}

@@ -54,7 +54,7 @@ func (f *follower) lookForNamespaces(ctx context.Context) {
 	})
 }
 
-// absentOf returns those of the namespaces that certainly do not exist.
+// absentOf returns the namespaces that certainly do not exist.
 func (f *follower) absentOf(ctx context.Context, namespaces map[string]bool) map[string]bool {
 	absent := map[string]bool{}
 	for name := range namespaces {

@@ -22,8 +22,8 @@ import (
 	"espalier.dev/internal/tenancy"
 )
 
-// Texts of problems do not change while the problem lasts: they end up in the status of pipelines, which must not change by itself. So they
-// contain neither times nor ports nor numbers of attempts.
+// Texts of problems do not change while the problem lasts: they appear in the status of pipelines, which must not change without a cause.
+// So they contain neither times nor ports nor numbers of attempts.
 
 func starting(cluster ClusterKey) Problem {
 	return Problem{Reason: ReasonStarting, Message: fmt.Sprintf("connecting to %s", cluster)}
@@ -55,7 +55,7 @@ func kindMissing(key feedKey) Problem {
 	}
 }
 
-// followProblem explains why a kind cannot be listed and watched.
+// followProblem describes why a kind cannot be listed and watched.
 func followProblem(key feedKey, err error) Problem {
 	switch {
 	case meta.IsNoMatchError(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err):
@@ -82,7 +82,7 @@ func followProblem(key feedKey, err error) Problem {
 	return clusterProblem(key.cluster, err)
 }
 
-// clusterProblem explains why a cluster cannot be used at all.
+// clusterProblem describes why a cluster cannot be used.
 func clusterProblem(cluster ClusterKey, err error) Problem {
 	var told *refusal
 	var unreachable *target.Unreachable
@@ -110,7 +110,7 @@ func clusterProblem(cluster ClusterKey, err error) Problem {
 	return Problem{Reason: ReasonUnreachable, Message: fmt.Sprintf("%s cannot be read: %s", cluster, networkCause(err))}
 }
 
-// reasonOf translates the reasons of package target about kubeconfigs.
+// reasonOf maps the reasons of package target for kubeconfigs.
 func reasonOf(err error) Reason {
 	switch failure.DetailsOf(err).Reason {
 	case target.ReasonInvalid, target.ReasonRefusedAddress:

@@ -45,7 +45,7 @@ type fingerprint [sha256.Size]byte
 type place struct {
 	// objects are those that were read, including missing ones: a change of one may change the place.
 	objects []objectName
-	// content is the same as long as the objects lead to the same connection.
+	// content is the same while the objects lead to the same connection.
 	content fingerprint
 	connect func(context.Context) (connection, error)
 }
@@ -59,7 +59,7 @@ func refuse(reason Reason, format string, args ...any) error {
 	return &refusal{problem: Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}}
 }
 
-// isVerdict reports whether an error says what is wrong, and not merely that something could not be determined.
+// isVerdict reports whether an error is definite, and not merely a failure to determine something.
 func isVerdict(err error) bool {
 	var told *refusal
 	return errors.As(err, &told) || reasonOf(err) == ReasonKubeconfigMissing || failure.KindOf(err) == failure.Terminal
@@ -72,7 +72,7 @@ type resolver struct {
 	tenancy  *tenancy.Strict
 }
 
-// find reads where a cluster is. The objects of the place are valid even with an error.
+// find reads the location of a cluster. The objects of the place are valid even with an error.
 func (r *resolver) find(ctx context.Context, key ClusterKey) (place, error) {
 	ctx = r.tenancy.Within(ctx, key.Namespace)
 	found, err := r.placeOf(ctx, key)

@@ -13,17 +13,17 @@ import (
 	"espalier.dev/internal/target"
 )
 
-// connection is a way into a cluster.
+// connection is a connection to a cluster.
 type connection struct {
 	client client.WithWatch
 	mapper meta.RESTMapper
-	// server identifies the cluster, whatever the credential.
+	// server identifies the cluster, regardless of the credential.
 	server string
 	// cluster is nil for the management cluster.
 	cluster *target.Cluster
 }
 
-// session is the use of one connection by a link: from reading a kubeconfig until it is replaced or no longer needed. Feeds use its
+// session is the use of one connection by a link: from reading a kubeconfig until its replacement or the last reference. Feeds use its
 // identity to decide who may write to them.
 type session struct {
 	connection

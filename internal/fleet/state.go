@@ -9,13 +9,13 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// State is what is known about an application.
+// State is the known state of an application.
 type State struct {
-	// Problem says why the application cannot be read. Its Reason is empty if it can.
+	// Problem is why the application cannot be read. Its Reason is empty if it can.
 	Problem Problem
 
 	// UnreadableSince is when the application could last be read, if it cannot be read now. It does not change until then. It is zero if the
-	// application has not been read since the first reference to it; an earlier record is then the best that is known.
+	// application has not been read since the first reference to it; then an earlier record is the best available one.
 	UnreadableSince time.Time
 
 	// Health is the health of the application. While it cannot be read, Revision and AttemptedRevision are the last ones seen, and the rest is
@@ -23,7 +23,7 @@ type State struct {
 	Health
 }
 
-// Known reports whether the state is current. Otherwise Problem says why not, and nothing may be concluded from the rest.
+// Known reports whether the state is current. Otherwise Problem is why not, and the rest must not be relied on.
 func (s State) Known() bool { return s.Problem.Reason == "" }
 
 // Problem is why an application cannot be read.
@@ -63,7 +63,7 @@ const (
 	ReasonNoRevision Reason = "RevisionMissing"
 	// ReasonNotFollowed is for an application without references.
 	ReasonNotFollowed Reason = "NotFollowed"
-	// ReasonReadFailed is for everything else that keeps a cluster from being read.
+	// ReasonReadFailed is for all other failures to read a cluster.
 	ReasonReadFailed Reason = "ReadFailed"
 )
 
@@ -88,15 +88,15 @@ type Health struct {
 	NeverDeployed bool
 	// AttemptedRevision is the revision that was last tried, if known.
 	AttemptedRevision string
-	// Failing reports whether it is unhealthy because its last attempt failed, rather than being under way.
+	// Failing reports whether it is unhealthy because its last attempt failed, rather than being in progress.
 	Failing   bool
 	Suspended bool
 	Deleting  bool
-	// Generation is that of the object.
+	// Generation is metadata.generation of the object.
 	Generation int64
 	// ReadySince is when it became ready, as the application itself reports. It is zero if it is not healthy, or does not report it. It
 	// reveals outages that were too short to be observed.
 	ReadySince time.Time
-	// Message says why it is not healthy.
+	// Message is why it is not healthy.
 	Message string
 }

@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/dial"
 )
 
-// Repository identifies a repository, whatever the spelling of its URL. Values are comparable.
+// Repository identifies a repository, regardless of the spelling of its URL. Values are comparable.
 type Repository struct {
 	// Host, in lower case, with the port unless it is the default.
 	Host string
@@ -48,7 +48,7 @@ type Address struct {
 const maxURL = 2048
 
 // ParseAddress parses the field url of a pull-request strategy. The scheme is https; http is accepted only for loopback addresses, and only
-// if the rules allow dialling these, since a token would be sent unencrypted.
+// if the rules allow dialling these, since the token is sent unencrypted.
 func ParseAddress(text string, rules dial.Rules) (Address, error) {
 	return parseAddress(text, func(host string) bool { return rules.AllowLoopback && isLoopback(host) })
 }

@@ -29,7 +29,7 @@ type Checks struct {
 	State ChecksState
 	// Commit that they belong to.
 	Commit string
-	// URL is the page for people, if the provider has one.
+	// URL is the web page, if the provider has one.
 	URL string
 	// Passed, Failed and Running count them.
 	Passed, Failed, Running int
@@ -71,7 +71,7 @@ func Tally(commit string, all []Check) Checks {
 // Total returns the number of checks.
 func (c Checks) Total() int { return c.Passed + c.Failed + c.Running }
 
-// Incomplete returns what remains certain if some checks were not seen: it is then unknown whether all have passed.
+// Incomplete returns the certain part of the result if some checks were not read: then it is unknown whether all have passed.
 func (c Checks) Incomplete() Checks {
 	if c.State == ChecksPassed {
 		return Checks{Commit: c.Commit}

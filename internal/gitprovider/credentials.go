@@ -66,12 +66,12 @@ func (c Credentials) Fingerprint() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// Secrets returns what no message may contain.
+// Secrets returns the values that no message may contain.
 func (c Credentials) Secrets() []string { return []string{c.Token, c.Password} }
 
 const printed = "credentials"
 
-// Format keeps secrets out of formatted output, whatever the verb.
+// Format keeps secrets out of formatted output, for every verb.
 func (Credentials) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, printed) }
 
 // MarshalText keeps secrets out of JSON, YAML and structured logs.

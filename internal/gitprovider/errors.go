@@ -21,7 +21,7 @@ const (
 	Forbidden Class = "ForgeForbidden"
 	// NotFound means that the repository or the pull request does not exist, or is invisible with these credentials.
 	NotFound Class = "ForgeNotFound"
-	// Refused means that the provider understood the request and rejects it, for example because a branch does not exist.
+	// Refused means that the provider understands the request and rejects it, for example because a branch does not exist.
 	Refused Class = "ForgeRefused"
 	// Misconfigured means that the URL, the credentials or the address are unusable, which was detected without the provider.
 	Misconfigured Class = "ForgeMisconfigured"
@@ -30,7 +30,7 @@ const (
 	Duplicate Class = "PullRequestExists"
 	// Conflict means that something else changed concurrently; a retry sees the change.
 	Conflict Class = "ForgeConflict"
-	// RateLimited means that there were too many requests; RetryAfter says how long to wait.
+	// RateLimited means that there were too many requests; RetryAfter is how long to wait.
 	RateLimited Class = "ForgeRateLimited"
 	// Unavailable means that the provider could not be reached, or failed.
 	Unavailable Class = "ForgeUnavailable"
@@ -53,20 +53,20 @@ func (c Class) Permanent() bool {
 type Error struct {
 	// Operation is what was attempted, for example "open a pull request".
 	Operation string
-	// Repository is the one concerned; empty if not known yet.
+	// Repository is the repository concerned; empty if not known yet.
 	Repository string
 	Class      Class
-	// Status is that of the response; zero if there was none.
+	// Status is the status of the response; zero if there was none.
 	Status int
-	// RetryAfter is how long the provider asks to wait; zero if it does not say.
+	// RetryAfter is how long the provider asks to wait; zero if it does not.
 	RetryAfter time.Duration
-	// Message says what happened and what to do about it.
+	// Message describes what happened and what to do about it.
 	Message string
 	// Cause, if there is one.
 	Cause error
 }
 
-// Error says what was attempted, where, and what happened.
+// Error describes what was attempted, where, and what happened.
 func (e *Error) Error() string {
 	text := e.Message
 	if e.Cause != nil {
@@ -105,7 +105,7 @@ func ClassOf(err error) Class {
 	return Unavailable
 }
 
-// RetryAfter returns how long the provider asks to wait before the next request, or zero if it does not say.
+// RetryAfter returns how long the provider asks to wait before the next request, or zero if it does not.
 func RetryAfter(err error) time.Duration {
 	var known *Error
 	if errors.As(err, &known) {

@@ -38,7 +38,7 @@ type Provider interface {
 	Close(ctx context.Context, number int64) (PullRequest, error)
 
 	// Checks returns the checks of the head commit of an open pull request. Checks that the credentials do not permit reading are unknown,
-	// which is no error: then the pull request does not count as passed.
+	// which is not an error: then the pull request does not count as passed.
 	Checks(ctx context.Context, of PullRequest) (Checks, error)
 
 	// Comment adds a comment to the conversation of a pull request in any state.
@@ -64,7 +64,7 @@ const (
 type PullRequest struct {
 	// Number identifies it within its repository.
 	Number int64
-	// URL is the page for people.
+	// URL is the web page.
 	URL   string
 	State State
 	Title string
@@ -98,7 +98,7 @@ type NewPullRequest struct {
 	Head, Base, Title, Body string
 }
 
-// Cursor says which changes a listing has already reported. The caller keeps it, in memory, and it is meaningful only to the provider that
+// Cursor records which changes a listing has already reported. The caller keeps it, in memory, and it is valid only for the provider that
 // returned it.
 type Cursor struct {
 	// Tag is the entity tag of the last response.
@@ -107,7 +107,7 @@ type Cursor struct {
 	Since time.Time
 }
 
-// Listing is the result of List. What it does not contain is unchanged, unless it is Complete.
+// Listing is the result of List. Pull requests that it does not contain are unchanged, unless it is Complete.
 type Listing struct {
 	// PullRequests are those that changed, in any state; or, if Complete, all open ones, and possibly others.
 	PullRequests []PullRequest

@@ -32,7 +32,7 @@ func runCompleted(before, run *pipelines.Run) []News {
 		run.Number, run.Revision, run.CompletionTime.Sub(run.StartTime.Time))}}
 }
 
-// settle records the revision that an environment has settled on, and what that means for its promotion: it has arrived, or the environment
+// settle records the revision that an environment has settled on, and the effect on its promotion: it has arrived, or the environment
 // has been rolled back from it.
 func settle(f facts, s step, r record) record {
 	if s.index > 0 && !f.blind {
@@ -47,7 +47,7 @@ func settle(f facts, s step, r record) record {
 	return r
 }
 
-// hasLeft reports whether an environment had arrived at the revision of the current run, and none of its targets runs it any more.
+// hasLeft reports whether an environment has had the revision of the current run, and none of its targets runs it any more.
 func hasLeft(f facts, s step, r record) bool {
 	if s.revision == "" || !s.left(s.revision) {
 		return false
@@ -94,7 +94,7 @@ func arrive(f facts, r record, revision string) record {
 	case pipelines.PromotionComplete, pipelines.PromotionSuperseded:
 		return r
 	case pipelines.PromotionCreated:
-		// The pull request has probably been merged: its state is polled, and may be known later than the state of the targets.
+		// The pull request has probably been merged: its state is polled, and may arrive later than the state of the targets.
 		return r
 	case pipelines.PromotionAttempting:
 		if isRunning(f.Attempts, r) {

@@ -13,7 +13,7 @@ import (
 const (
 	firstRetry = 10 * time.Second
 	longestTry = 15 * time.Minute
-	// doublings is the number of attempts after which the delay is certainly at its maximum.
+	// doublings is the number of attempts after which the delay has reached its maximum.
 	doublings = 10
 )
 

@@ -31,7 +31,7 @@ func checksOf(status pipelines.PullRequestStatus, request PullRequest) *pipeline
 	return now.DeepCopy()
 }
 
-// worthTelling reports whether the checks have changed enough to be written. Running checks change all the time: until they finish, only a
+// worthTelling reports whether the checks have changed enough to be written. Running checks change often: until they finish, only a
 // new overall state, or progress by a quarter, is written.
 func worthTelling(before, now pipelines.PullRequestChecks) bool {
 	if now.Running == 0 || before.Running == 0 {

@@ -77,7 +77,7 @@ func readiness(views []view, holds []pipelines.Hold) metav1.Condition {
 	return c
 }
 
-// toldOf returns what a condition says about a hold.
+// toldOf returns the content of a condition for a hold.
 func toldOf(hold pipelines.Hold) *told {
 	t := &told{string(hold.Reason), hold.Message}
 	if hold.Environment != "" {
@@ -95,7 +95,7 @@ func pending(steps []step) *told {
 	return &told{pipelines.ReasonEnvironmentNotReady, shorten(fmt.Sprintf("environment %s: %s", steps[0].name(), g.message), maxMessage)}
 }
 
-// progress is what is under way, or that nothing is until a user acts.
+// progress is what is under way, or that nothing continues until a user acts.
 type progress struct{ moving, halted *told }
 
 func progressOf(f facts, closed []barrier, l ledger, holds []pipelines.Hold) progress {

@@ -50,7 +50,7 @@ func Decide(o Observed) Decision {
 	return Decision{Wait: true, RequeueAfter: recheck(next), Why: why(next)}
 }
 
-// Settle writes the result of a decision into the status of a pipeline, and returns the facts as they are then. An error does not change
+// Settle writes the result of a decision into the status of a pipeline, and returns the facts afterwards. An error does not change
 // the status: attempts record their own errors, and everything else is repeated.
 func Settle(p *pipelines.Pipeline, o Observed, d Decision, err error) Observed {
 	switch {
@@ -65,7 +65,7 @@ func Settle(p *pipelines.Pipeline, o Observed, d Decision, err error) Observed {
 	return o
 }
 
-// outcome is what follows from the facts: the status that must be stored, and what led to it.
+// outcome is the result of the facts: the status that must be stored, and its causes.
 type outcome struct {
 	facts  facts
 	closed []barrier
@@ -131,21 +131,21 @@ func why(next outcome) decision.Reason {
 	return decision.Reason{Code: ReasonCurrent, Message: "the revision is in all environments"}
 }
 
-// Bounds of the interval after which a pipeline is checked without being woken.
+// Bounds of the interval after which a pipeline is checked without an event.
 const (
 	startingRecheck = 10 * time.Second
 	safetyRecheck   = 30 * time.Minute
 	soonest         = time.Second
 )
 
-// recheck returns when to check again: at the next time that can change something, or else when the safety net is due. The net is spread,
+// recheck returns when to check again: when a known time is reached, or else after the interval of the safety net. The interval is spread,
 // so that many pipelines are not checked at once.
 func recheck(next outcome) time.Duration {
 	o := next.facts.Observed
 	sum, _ := hex.DecodeString(digest("recheck", o.Namespace, o.Name)[:4])
 	soon := safetyRecheck - time.Duration(binary.BigEndian.Uint16(sum))*safetyRecheck/4/(1<<16)
 	for _, at := range times(next) {
-		// A time in the past has had its effect, or the pipeline waits for something else.
+		// A time in the past has had its effect, or the pipeline waits for another event.
 		if wait := at.Sub(o.Now); wait > 0 {
 			soon = min(soon, max(soonest, wait))
 		}
@@ -153,7 +153,7 @@ func recheck(next outcome) time.Duration {
 	return soon
 }
 
-// times returns when something changes by itself.
+// times returns the times at which the result changes without an event.
 func times(next outcome) []time.Time {
 	var times []time.Time
 	for _, hold := range next.status.Holds {
@@ -172,7 +172,7 @@ func times(next outcome) []time.Time {
 	return times
 }
 
-// timesOf returns when a promotion changes by itself, whatever holds the environment.
+// timesOf returns the times at which a promotion changes without an event, regardless of holds.
 func timesOf(o Observed, p *pipelines.PromotionStatus) []time.Time {
 	switch p.State {
 	case pipelines.PromotionSucceeded:

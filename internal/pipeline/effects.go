@@ -28,7 +28,7 @@ type (
 	AddFinalizer struct{}
 	// RemoveFinalizer lets the API server delete the pipeline.
 	RemoveFinalizer struct{}
-	// RemoveRequest removes the annotation of an answered request, if it still holds the request with that ID. The facts after it no longer
+	// RemoveRequest removes the annotation of an answered request, if it still contains the request with that ID. The facts after it no longer
 	// contain the request.
 	RemoveRequest struct{ Annotation, ID string }
 	// Promote starts an attempt and does not wait for it. In the facts after it, the attempt is running.
@@ -37,7 +37,7 @@ type (
 		// Revision is the revision to promote, Value the text to write for it.
 		Revision, Value string
 		Run             int64
-		// Branch is set for pull requests.
+		// Branch is the branch of a pull request; empty for other strategies.
 		Branch    string
 		Downgrade bool
 		// Strategy has exactly one of its strategies set.
@@ -81,7 +81,7 @@ func (Announce) String() string { return "announce what happened" }
 type News struct {
 	// Warning marks news that need attention.
 	Warning bool
-	// Reason is a CamelCase word: the state that a promotion has reached, or what happened to a run or a request.
+	// Reason is a CamelCase word: the state that a promotion has reached, or the transition of a run or a request.
 	Reason string
 	// Message is a sentence.
 	Message string
@@ -91,10 +91,10 @@ type News struct {
 	From, To    pipelines.PromotionState
 }
 
-// NewsRunCompleted is the reason of the news that a revision has reached the last environment.
+// NewsRunCompleted is the reason if a revision has reached the last environment.
 const NewsRunCompleted = "RunCompleted"
 
-// effects returns what follows from the status once it is stored. The finalizer is added before anything that needs it.
+// effects returns the effects of a status once it is stored. The finalizer is added before anything that needs it.
 func effects(next outcome) []Effect {
 	f := next.facts
 	var do []Effect

@@ -11,8 +11,8 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// follow aligns promotions with revisions: it completes those that have arrived, gives up those whose revision is no longer wanted, in all
-// environments and not only in those that the new revision has reached, and records those that are needed.
+// follow aligns promotions with revisions in all environments: it completes those that have arrived, abandons those with outdated
+// revisions, even in environments that the new revision has not reached, and records those that are needed.
 func follow(f facts, l ledger) ledger {
 	l = l.tell(runStarted(f.Status.Run, f.run)...)
 	l = l.along(f.steps, func(s step, r record) record { return settle(f, s, r) })
@@ -21,7 +21,7 @@ func follow(f facts, l ledger) ledger {
 	return l.along(f.steps, func(s step, r record) record { return open(f, s, r) })
 }
 
-// supersede gives up the promotion of a revision that is no longer wanted.
+// supersede abandons the promotion of an outdated revision.
 func supersede(f facts, s step, r record) record {
 	p := r.Promotion
 	if s.index == 0 || p == nil || s.revision == "" || isFor(p, s.revision, s.run) || !isLive(p.State) {
@@ -118,7 +118,7 @@ func sameRepository(a, b *pipelines.PullRequestStrategy) bool {
 	return reflect.DeepEqual(left, right)
 }
 
-// demandApproval makes a promotion wait for an approval that it lacks, and lets it continue when it no longer needs one.
+// demandApproval makes a promotion wait for a missing approval, and continue when it no longer needs one.
 func demandApproval(f facts, r record, block *pipelines.Promotion) record {
 	r = countAgain(r, block)
 	p := r.Promotion
@@ -134,7 +134,7 @@ func demandApproval(f facts, r record, block *pipelines.Promotion) record {
 	return r
 }
 
-// countAgain approves a promotion if its approvals are enough now, because the pipeline demands fewer than before.
+// countAgain approves a promotion if its approvals are sufficient now, because the pipeline requires fewer than before.
 func countAgain(r record, block *pipelines.Promotion) record {
 	votes := VotesFor(block, r.Promotion)
 	if approved(r.Promotion) || r.Promotion.State != pipelines.PromotionUnapproved || len(votes.Given) == 0 || votes.Missing() > 0 {

@@ -12,21 +12,21 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// gate keeps a promotion from starting.
+// gate blocks the start of a promotion.
 type gate struct {
 	reason  pipelines.HoldReason
 	message string
-	// until is when the gate opens by itself; zero if it does not, or if the time is unknown.
+	// until is when the gate opens without a user; zero if it does not, or if the time is unknown.
 	until time.Time
 	// whole reports whether the gate holds the pipeline and not one environment.
 	whole bool
 }
 
-// barrier is what keeps an environment from continuing.
+// barrier contains everything that blocks an environment.
 type barrier struct {
-	// stops also prevent further attempts of a promotion that has started: a user wants nothing to happen.
+	// stops also prevent further attempts of a promotion that has started, because a user has stopped everything.
 	stops []gate
-	// gates, including the stops, keep the next promotion from starting. They are known until it starts.
+	// gates, including the stops, block the start of the next promotion. They are computed until it starts.
 	gates []gate
 }
 
@@ -66,7 +66,7 @@ func stops(o Observed, name string) []gate {
 	return closed
 }
 
-// gates returns what keeps a promotion from starting, in addition to the stops.
+// gates returns what blocks the start of a promotion, in addition to the stops.
 func gates(f facts, s step, r, before record) []gate {
 	var closed []gate
 	if r.Withdrawal != nil {
@@ -94,7 +94,7 @@ func withdrawing(w *pipelines.Withdrawal) gate {
 	return g
 }
 
-// failedAttempt returns the number of the attempt that caused the error: the previous one while the next one is under way.
+// failedAttempt returns the number of the attempt that caused the error: the previous one while the next one is running.
 func failedAttempt(w *pipelines.Withdrawal) int32 {
 	if w.NextAttemptTime == nil {
 		return w.Attempts - 1
@@ -108,14 +108,14 @@ func lookingUp(s step, r record) bool {
 	return p.Strategy == pipelines.StrategyPullRequest && s.seen.ListingPending && p.Attempts == 0 && len(r.History) == 0
 }
 
-// unlisted says which pull requests are not known yet, and why.
+// unlisted describes which pull requests are not known yet, and why.
 func unlisted(v view) string { return sentence(unlistedText(v.name()), v.seen.ListingProblem) }
 
 func unlistedText(environment string) string {
 	return "still looking up the pull requests of environment " + environment
 }
 
-// soak returns a gate until the previous environment has been healthy for long enough.
+// soak returns a gate until the previous environment has been healthy for the required time.
 func soak(source view, healthy *pipelines.EnvironmentHealth, revision string, now time.Time) []gate {
 	length, err := source.spec.MinHealthy.Parse()
 	if err != nil {
@@ -125,7 +125,7 @@ func soak(source view, healthy *pipelines.EnvironmentHealth, revision string, no
 		return nil
 	}
 	if healthy == nil || healthy.Revision != revision {
-		// Unreachable: the walk has found the environment healthy. If it happens nevertheless, waiting is safe.
+		// Unreachable, because the walk has found the environment healthy. Waiting is safe.
 		return []gate{{reason: pipelines.HoldSoaking, message: "environment " + source.name() + " is not healthy"}}
 	}
 	until := healthy.Since.Add(length)

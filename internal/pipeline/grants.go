@@ -19,7 +19,7 @@ import (
 const pipelineKind = "Pipeline"
 
 // Reference is a reference of a pipeline to an object in another namespace of the management cluster. It is valid only if that namespace
-// permits it. References within a namespace need no permission: who may create pipelines there may use the objects there.
+// permits it. References within a namespace need no permission: anyone who may create pipelines there may use the objects there.
 type Reference struct {
 	// From is the namespace of the pipeline.
 	From string
@@ -66,7 +66,8 @@ func (r Reference) isTo(to espalier.ReferenceGrantTo) bool {
 	return to.Group == r.To.Group && to.Kind == r.To.Kind && (to.Name == "" || to.Name == r.To.Name)
 }
 
-// Refused says which grant is missing. The message does not depend on whether the object or its namespace exists.
+// Refused returns the problem that a grant is missing, and names the grant. The message does not depend on whether the object or its
+// namespace exists.
 func (r Reference) Refused() Problem {
 	return Problem{Reason: pipelines.ReasonReferenceNotPermitted, Message: fmt.Sprintf(
 		"pipelines in namespace %s may not refer to %s: namespace %s must permit it with a ReferenceGrant of %s from %s/%s in namespace %s to %s/%s %s",
@@ -133,8 +134,8 @@ func DefaultKinds() []schema.GroupKind {
 	}
 }
 
-// KindRefused says why spec.appRef may not name its kind; zero if it may. If it may not, nothing is watched, in any cluster: otherwise, a
-// pipeline could find out for any kind whether an object of a given name exists.
+// KindRefused returns why spec.appRef may not name its kind; zero if it may. If it may not, nothing is watched, in any cluster: otherwise,
+// a pipeline could be used to find out for any kind whether an object with a given name exists.
 func KindRefused(app pipelines.AppReference, kinds []schema.GroupKind) Problem {
 	version, err := schema.ParseGroupVersion(app.APIVersion)
 	if err == nil && slices.Contains(kinds, schema.GroupKind{Group: version.Group, Kind: app.Kind}) {

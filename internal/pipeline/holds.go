@@ -114,12 +114,12 @@ func waitsAt(f facts, s step, closed barrier, r record) []held {
 	return all
 }
 
-// brokenHere reports whether the rollout of the revision takes too long, which is then what to report.
+// brokenHere reports whether the rollout of the revision takes too long and must be reported.
 func brokenHere(s step, p *pipelines.PromotionStatus) bool {
 	return s.verdict == verdictRollingOut && isFor(p, s.revision, s.run) && p.State == pipelines.PromotionStalled
 }
 
-// waitsForNeeded returns what keeps a needed promotion from being recorded or started. It reports whether that is the complete answer.
+// waitsForNeeded returns what keeps a needed promotion from being recorded or started. It also returns whether the result is complete.
 func waitsForNeeded(f facts, s step, closed barrier, r record) ([]gate, bool) {
 	p := r.Promotion
 	if !isFor(p, s.revision, s.run) || p.State == pipelines.PromotionSuperseded {
@@ -142,7 +142,7 @@ func waitsForNeeded(f facts, s step, closed barrier, r record) ([]gate, bool) {
 	return nil, false
 }
 
-// walkHold returns the hold that follows from the walk alone.
+// walkHold returns the hold that depends only on the walk.
 func walkHold(s step) (gate, bool) {
 	switch s.verdict {
 	case verdictUnsettled:

@@ -19,7 +19,7 @@ type Identity struct {
 	Retries                                int32
 }
 
-// Key returns the key of the promotion: 16 hexadecimal digits that depend on nothing else.
+// Key returns the key of the promotion: 16 hexadecimal digits that depend only on the identity.
 func (i Identity) Key() string {
 	return digest("promotion", i.Namespace, i.Name, i.Environment, i.Revision, fmt.Sprint(i.Run), fmt.Sprint(i.Retries))[:16]
 }
@@ -39,7 +39,7 @@ const maxBranchPart = 60
 // BranchPrefix is the prefix of all names that Branch returns.
 const BranchPrefix = "promotion-"
 
-// Branch returns the name of the branch for a promotion. The key at the end makes it unique where the readable part is not.
+// Branch returns the name of the branch for a promotion. The key at the end makes it unique even if the readable part is not.
 func Branch(namespace, name, environment, key string) string {
 	parts := []string{refPart(namespace), refPart(name), refPart(environment), key[:min(8, len(key))]}
 	return BranchPrefix + strings.Join(parts, "-")
@@ -75,7 +75,7 @@ const (
 	Finalizer = "pipelines.espalier.dev/pull-requests"
 )
 
-// AnnotationSuffix returns the part of an annotation's name that stands for an environment.
+// AnnotationSuffix returns the part of an annotation's name that identifies an environment.
 func AnnotationSuffix(environment string) string { return digest("environment", environment)[:8] }
 
 // identify returns the identity of a promotion of this pipeline.

@@ -10,7 +10,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// launch starts the attempts that nothing holds, and marks promotions that do not arrive as stalled.
+// launch starts the attempts that nothing blocks, and marks promotions that do not arrive in time as stalled.
 func launch(f facts, closed []barrier, l ledger) ledger {
 	l = l.along(f.steps, func(s step, r record) record {
 		if mayBegin(f, s, r, closed[s.index]) {
@@ -52,7 +52,7 @@ func busy(attempts map[AttemptID]Attempt, name string) bool {
 	return false
 }
 
-// due reports whether to repeat a failed attempt: its time has come, or the cause of the failure may have changed.
+// due reports whether to repeat a failed attempt: the delay has passed, or the cause of the failure may have changed.
 func due(f facts, s step, p *pipelines.PromotionStatus) bool {
 	if p.Error != nil && p.Error.Permanent {
 		changed := s.seen.Inputs != "" && p.Error.Inputs != "" && s.seen.Inputs != p.Error.Inputs
@@ -70,7 +70,7 @@ func repeatable(p *pipelines.PromotionStatus) time.Time {
 	return p.LastAttemptedTime.Add(retryAfter(p.Key, p.Attempts))
 }
 
-// attempt records the intent before anything happens.
+// attempt records the attempt before it starts.
 func attempt(f facts, r record) record {
 	r = r.edit(func(p *pipelines.PromotionStatus) {
 		now := f.now

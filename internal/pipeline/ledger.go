@@ -14,8 +14,8 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// record is what the status records of one environment, with the news of its transitions. It is a value: a transition returns a new one,
-// and changes neither its input nor what that points to.
+// record is what the status records of one environment, with the news of its transitions. It is a value: a transition returns a new one and
+// modifies neither its input nor anything that the input points to.
 type record struct {
 	pipelines.EnvironmentStatus
 	name string
@@ -147,7 +147,7 @@ func moveTo(e pipelines.EnvironmentStatus, to pipelines.PromotionState, now meta
 	return e
 }
 
-// alarming states are reported as warnings.
+// alarming are the states that are reported as warnings.
 var alarming = map[pipelines.PromotionState]bool{
 	pipelines.PromotionFailed: true, pipelines.PromotionAbandoned: true, pipelines.PromotionRejected: true,
 	pipelines.PromotionStalled: true, pipelines.PromotionRolledBack: true,

@@ -9,7 +9,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// Observed holds everything that a decision about a pipeline depends on. It comes from caches and from memory only.
+// Observed contains everything that a decision about a pipeline depends on. It comes only from caches and from memory.
 type Observed struct {
 	Now             time.Time
 	Namespace, Name string
@@ -26,23 +26,23 @@ type Observed struct {
 
 	// Environments are the facts about the environments of the spec, in their order.
 	Environments []Environment
-	// PullRequests are all those known to belong to this pipeline, in any state and any repository: those that its status names, and those
-	// that name it.
+	// PullRequests are all pull requests known to belong to this pipeline, in any state and any repository: those that its status names, and
+	// those that name it.
 	PullRequests []PullRequest
-	// Attempts are those that this process has started for this pipeline and still knows. An attempt that is missing was never started, or was
-	// lost with the process.
+	// Attempts are those that this process has started for this pipeline and not dropped. An attempt that is missing was never started, or was
+	// lost when a process ended.
 	Attempts map[AttemptID]Attempt
 
 	// RequestedAt is the value of the annotation with which tools of Flux request a reconcile; empty if it is not set.
 	RequestedAt string
-	// Requests are what people request, by annotation; see ReadRequests.
+	// Requests are the requests of users, by annotation; see ReadRequests.
 	Requests []Request
-	// SuspendReason says who suspended the pipeline and why; empty if unknown.
+	// SuspendReason describes who suspended the pipeline and why; empty if unknown.
 	SuspendReason string
-	// UserHolds are what people hold, by annotation; see ReadHolds.
+	// UserHolds are the holds of users, by annotation; see ReadHolds.
 	UserHolds []UserHold
 
-	// RolloutDeadline is how long a promotion may take to arrive; DefaultRolloutDeadline if it is zero.
+	// RolloutDeadline is how long a promotion may take to roll out; DefaultRolloutDeadline if it is zero.
 	RolloutDeadline time.Duration
 
 	// News are the transitions that are recorded and not announced yet. Settle adds and removes them.
@@ -59,7 +59,7 @@ type Environment struct {
 	// ListingPending reports whether the first listing of pull requests of the environment's repository is still pending. Until it is done, no
 	// pull request is opened for a pipeline without recorded state.
 	ListingPending bool
-	// ListingProblem is why listing them fails; empty while the first attempt is under way. Listing is retried.
+	// ListingProblem is why listing them fails; empty during the first attempt. Listing is retried.
 	ListingProblem string
 	// Inputs represents what an attempt reads outside of the pipeline: the version of its Secret and the commit of its base branch. When it
 	// changes, an attempt that failed permanently is repeated. Empty means unknown.
@@ -68,35 +68,35 @@ type Environment struct {
 
 // Target holds the facts about the application on a target.
 type Target struct {
-	// Problem is why the application cannot be read; zero if it can. While it is set, only UnreadableSince and Revision have a meaning.
+	// Problem is why the application cannot be read; zero if it can. While it is set, only UnreadableSince and Revision are valid.
 	Problem Problem
 	// UnreadableSince is when it could last be read; zero if never, or not by this process.
 	UnreadableSince time.Time
 
 	Healthy bool
-	// Revision is the revision that it runs. If it cannot be read, the last one that was seen, if any.
+	// Revision is the revision that it runs. If it cannot be read, it is the last known one, if any.
 	Revision string
 	// NeverDeployed reports whether it can be read and has not run any revision yet.
 	NeverDeployed bool
 	// AttemptedRevision is the revision that was last tried, if it reports one.
 	AttemptedRevision string
-	// Failing reports whether its last attempt has failed, rather than being under way.
+	// Failing reports whether its last attempt has failed, rather than being in progress.
 	Failing   bool
 	Suspended bool
 	Deleting  bool
-	// ReadySince is when it became ready, as it reports itself; zero if it does not.
+	// ReadySince is when it became ready, as reported by the application; zero if it does not report that.
 	ReadySince time.Time
-	// Message says why it is not healthy.
+	// Message is why it is not healthy.
 	Message string
 }
 
 // Problem is why a target cannot be read.
 type Problem struct {
-	// Starting reports that it has not been read yet. Nothing is concluded from that, and nothing is written because of it.
+	// Starting reports that it has not been read yet. Until then, nothing is decided or written.
 	Starting bool
 	// Reason is the reason of the condition Ready, one of pipelines.Reason*.
 	Reason string
-	// Message says what is wrong, with names, and what to do.
+	// Message describes what is wrong, with names, and what to do.
 	Message string
 }
 
@@ -105,7 +105,7 @@ func (t Target) Readable() bool { return t.Problem == Problem{} }
 
 // PullRequest holds the facts about a pull request.
 type PullRequest struct {
-	// Environment, Key, Revision and Run are those that it claims to be for. What it does not claim is zero.
+	// Environment, Key, Revision and Run are those that it claims to be for. They are zero if it claims none.
 	Environment, Key, Revision string
 	Run                        int64
 
@@ -179,7 +179,7 @@ type Result struct {
 type AttemptError struct {
 	// Reason is a CamelCase word.
 	Reason string
-	// Message says what went wrong and what to do. It contains no secrets.
+	// Message describes what went wrong and what to do. It contains no secrets.
 	Message string
 	// Permanent reports whether another attempt cannot succeed until something changes.
 	Permanent bool
@@ -189,24 +189,24 @@ type AttemptError struct {
 	Inputs string
 }
 
-// Request is a request by a person.
+// Request is a request by a user.
 type Request struct {
 	// Annotation is the name of its annotation.
 	Annotation string
 	ID         string
 	Action     pipelines.RequestAction
-	// Environment, Revision and Run say what it is for. Run 0 is the current one.
+	// Environment, Revision and Run identify what is requested. Run 0 is the current one.
 	Environment, Revision string
 	Run                   int64
 	By, Message           string
 	Time                  time.Time
-	// Problem says why the request is malformed. The other fields then hold what could be read.
+	// Problem is why the request is malformed. The other fields then contain what could be parsed.
 	Problem string
 }
 
-// UserHold is what a person holds until it is released.
+// UserHold is a hold by a user, until it is released.
 type UserHold struct {
-	// Environment to which nothing is promoted; empty for all.
+	// Environment is the environment to which nothing is promoted; empty for all.
 	Environment string
 	By, Message string
 	Time        time.Time

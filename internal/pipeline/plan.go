@@ -7,22 +7,22 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// Outlook is what follows from the facts.
+// Outlook is the result of the facts.
 type Outlook struct {
-	// Revision and Run are those that the first environment last settled on.
+	// Revision and Run are those on which the first environment last settled.
 	Revision string
 	Run      int64
 	// Promotions are those to start now, in the order of the environments.
 	Promotions []Promote
 	// Withdrawals are the pull requests to close now.
 	Withdrawals []Withdraw
-	// Holds say what everything else waits for, in the order of the environments.
+	// Holds describe what everything else waits for, in the order of the environments.
 	Holds []pipelines.Hold
 	// Status is the status to record.
 	Status pipelines.PipelineStatus
 }
 
-// Plan returns the promotions that follow from the facts, and what the others wait for. It depends only on the spec, the targets, the
+// Plan returns the promotions to start now, and what the others wait for. It depends only on the spec, the targets, the
 // recorded status and the time.
 func Plan(o Observed) Outlook {
 	next := advance(o)

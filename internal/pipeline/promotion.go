@@ -12,7 +12,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// isLive reports whether a promotion can still progress, by itself or by a person's decision.
+// isLive reports whether a promotion can still progress, with or without a user's decision.
 func isLive(state pipelines.PromotionState) bool {
 	switch state {
 	case pipelines.PromotionUnapproved, pipelines.PromotionUnattempted, pipelines.PromotionAttempting, pipelines.PromotionFailed,
@@ -22,13 +22,13 @@ func isLive(state pipelines.PromotionState) bool {
 	return false
 }
 
-// isRunning reports whether the current attempt of a promotion is known to be under way.
+// isRunning reports whether the current attempt of a promotion is known to be running.
 func isRunning(attempts map[AttemptID]Attempt, r record) bool {
 	return attempts[attemptOf(r.name, r.Promotion)].State == AttemptRunning
 }
 
-// outstanding reports whether a promotion has started and continues by itself, so that the mode Pairwise finishes it before the next one. A
-// promotion that needs another attempt does not count: its revision is no longer that of the previous environment.
+// outstanding reports whether a promotion has started and continues without a user, so that the mode Pairwise finishes it before the next
+// one. A promotion that needs another attempt does not count: its revision is no longer that of the previous environment.
 func outstanding(attempts map[AttemptID]Attempt, r record) bool {
 	if r.Promotion == nil {
 		return false
@@ -181,7 +181,7 @@ func pullRequestOf(requests []PullRequest, r record) (PullRequest, bool) {
 	return best, best.State != ""
 }
 
-// forgetful reports whether nothing is recorded of an environment, so that older traces may be its own.
+// forgetful reports whether nothing is recorded of an environment, so that existing pull requests may be its own.
 func forgetful(r record) bool {
 	p := r.Promotion
 	return p.Attempts == 0 && p.PullRequest == nil && len(r.History) == 0 && p.Retries == 0
@@ -196,7 +196,7 @@ func looksLike(request PullRequest, p *pipelines.PromotionStatus) bool {
 	return request.Revision == p.Revision && (request.Run == p.Run || request.Run == 0)
 }
 
-// sameBranch reports whether a pull request may be the recorded one. One with the same key and another number is somebody else's copy.
+// sameBranch reports whether a pull request may be the recorded one. One with the same key and another number is a copy by another user.
 func sameBranch(p *pipelines.PromotionStatus, request PullRequest) bool {
 	return p.PullRequest == nil || p.PullRequest.Number == 0 || p.PullRequest.Number == request.Number
 }
@@ -210,7 +210,7 @@ func better(a, b PullRequest) bool {
 	return a.Number > b.Number
 }
 
-// absorbPullRequest records the state of the pull request, and what it means for the promotion.
+// absorbPullRequest records the state of the pull request, and its effect on the promotion.
 func absorbPullRequest(f facts, r record, request PullRequest, base string) record {
 	r = r.edit(func(p *pipelines.PromotionStatus) {
 		if p.PullRequest == nil {
@@ -256,7 +256,7 @@ func remember(f facts, r record) record {
 	return absorbPullRequest(f, r, best, "")
 }
 
-// tidy gives up obsolete promotions: those to environments that were removed or have become the first one, and all of them if the pipeline
+// tidy abandons obsolete promotions: those to environments that were removed or have become the first one, and all of them if the pipeline
 // is being deleted.
 func tidy(f facts, l ledger) ledger {
 	l.records = slices.DeleteFunc(slices.Clone(l.records), func(r record) bool {
@@ -275,7 +275,7 @@ func tidy(f facts, l ledger) ledger {
 	})
 }
 
-// dismiss gives up the promotion of an environment. If the pipeline is being deleted, its pull requests may be kept.
+// dismiss abandons the promotion of an environment. If the pipeline is being deleted, its pull requests may be kept.
 func dismiss(f facts, r record, why string) record {
 	p := r.Promotion
 	if f.Deleted && f.KeepPullRequests {
@@ -315,7 +315,7 @@ func fill(status *pipelines.PullRequestStatus, request PullRequest, base string)
 	status.Checks = checksOf(*status, request)
 }
 
-// repository returns the repository in which pull requests for an environment are opened now.
+// repository returns the repository in which pull requests for an environment are currently opened.
 func (f facts) repository(name string) *pipelines.PullRequestStrategy {
 	for _, v := range f.views {
 		if p := f.promotion(v); v.name() == name && p != nil && p.Strategy.PullRequest != nil {

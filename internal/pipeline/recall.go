@@ -13,8 +13,8 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// Recall reconstructs the facts from the status of a pipeline, for code that explains it and cannot read the targets. Nothing can start
-// from these facts: recorded attempts count as running.
+// Recall reconstructs the facts from the status of a pipeline, for code that explains the status and cannot read the targets. These facts
+// start nothing: recorded attempts count as running.
 func Recall(p *pipelines.Pipeline, now time.Time) Observed {
 	o := Observed{
 		Now: now, Namespace: p.Namespace, Name: p.Name, Generation: p.Generation, Spec: *p.Spec.DeepCopy(), Status: *p.Status.DeepCopy(),

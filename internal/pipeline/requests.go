@@ -15,23 +15,23 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// Ask is a person's decision on a promotion. It applies to the environment, revision and run that it names.
+// Ask is a user's decision on a promotion. It applies to the environment, revision and run that it names.
 type Ask struct {
 	Environment, Revision string
 	// Run 0 is the current one.
 	Run         int64
 	By, Message string
 	Method      pipelines.ApprovalMethod
-	// Nonce is that of a signed call.
+	// Nonce is the nonce of a signed call.
 	Nonce string
 	Time  time.Time
-	// Anyone asks what would happen if a permitted user who has not decided yet decided now.
+	// Anyone asks for the result if a permitted user who has not decided yet decides now.
 	Anyone bool
 }
 
 // Answer is the result of an Ask that was accepted.
 type Answer struct {
-	// Already reports that the same was decided before, so that nothing has changed.
+	// Already reports that the decision was made before, so that nothing has changed.
 	Already   bool
 	Promotion pipelines.PromotionStatus
 	Message   string
@@ -50,9 +50,9 @@ func (r *Refusal) Error() string { return r.Message }
 type RefusalReason string
 
 const (
-	// RefusedUnknownEnvironment is for environments that nothing is promoted to.
+	// RefusedUnknownEnvironment is for environments to which nothing is promoted.
 	RefusedUnknownEnvironment RefusalReason = "UnknownEnvironment"
-	// RefusedNothingWaits is for environments without a promotion that the decision could be about.
+	// RefusedNothingWaits is for environments without a promotion to decide on.
 	RefusedNothingWaits RefusalReason = "NothingWaits"
 	// RefusedStale is for revisions and runs that are not the current ones.
 	RefusedStale RefusalReason = "Stale"
@@ -60,7 +60,7 @@ const (
 	RefusedDecided RefusalReason = "AlreadyDecided"
 	// RefusedBegun is for promotions that have started.
 	RefusedBegun RefusalReason = "AlreadyBegun"
-	// RefusedNotApprover is for approvals by users who are not among the approvers, or who cannot replace all of them.
+	// RefusedNotApprover is for approvals by users who are not among the approvers, or who cannot replace the remaining ones.
 	RefusedNotApprover RefusalReason = "NotApprover"
 	// RefusedMalformed is for malformed requests.
 	RefusedMalformed RefusalReason = "Malformed"
@@ -71,7 +71,7 @@ func refuse(reason RefusalReason, format string, arguments ...any) (Answer, erro
 }
 
 // Approve approves a promotion that waits for approval; it continues once it has as many approvals as the pipeline demands. Repeating an
-// approval changes nothing and is no error.
+// approval changes nothing and is not an error.
 func Approve(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 	e, err := asked(p, ask)
 	if err != nil {
@@ -175,8 +175,8 @@ func PromoteNow(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 	}, nil
 }
 
-// Retry restarts a failed promotion. One that left nothing behind continues under its key; otherwise it becomes another promotion of the
-// same revision, which needs a new approval.
+// Retry restarts a promotion. One in state Failed continues under its key; otherwise, another promotion of the same revision replaces it,
+// which needs a new approval.
 func Retry(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 	e, err := asked(p, ask)
 	if err != nil {
@@ -212,7 +212,7 @@ func Retry(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 	}, nil
 }
 
-// asked returns a copy of the status of the environment whose promotion a decision is about.
+// asked returns a copy of the status of the environment for whose promotion a decision is made.
 func asked(p *pipelines.Pipeline, ask Ask) (*pipelines.EnvironmentStatus, error) {
 	i := slices.IndexFunc(p.Spec.Environments, func(e pipelines.Environment) bool { return e.Name == ask.Environment })
 	if i < 0 {
@@ -279,7 +279,7 @@ func decisionOf(ask Ask, decision pipelines.Decision) pipelines.Approval {
 
 func seconds(at time.Time) metav1.Time { return metav1.NewTime(at.UTC().Truncate(time.Second)) }
 
-// answer carries out requests, each once, and returns the answers to record, the latest first.
+// answer executes requests, each once, and returns the answers to record, the latest first.
 func answer(f facts, l ledger) (ledger, []pipelines.RequestStatus) {
 	answers := f.Status.Requests
 	for _, request := range f.Requests[:min(len(f.Requests), pipelines.MaxRequests)] {
@@ -303,7 +303,7 @@ func answered(answers []pipelines.RequestStatus, id string) bool {
 	return slices.ContainsFunc(answers, func(r pipelines.RequestStatus) bool { return r.ID == id })
 }
 
-// answerTo carries out one request, which concerns one environment.
+// answerTo executes one request, which concerns one environment.
 func answerTo(f facts, r record, request Request) (record, pipelines.RequestStatus) {
 	p := &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: f.Namespace, Name: f.Name}, Spec: f.Spec}
 	p.Status.Run, p.Status.Environments = f.run, map[string]pipelines.EnvironmentStatus{r.name: r.EnvironmentStatus}
@@ -425,7 +425,7 @@ func (r Request) Text() (name, value string) {
 }
 
 // Requester returns the name and value of the annotation that names the requester. The admission policy of approvals lets users write
-// only their own name there; what the request itself says counts only if the annotation is missing.
+// only their own name there; the name in the request itself counts only if the annotation is missing.
 func (r Request) Requester() (name, value string) {
 	return RequesterAnnotationPrefix + AnnotationSuffix(r.Environment), r.By
 }
@@ -435,8 +435,8 @@ func RequesterOf(request string) string {
 	return RequesterAnnotationPrefix + strings.TrimPrefix(request, RequestAnnotationPrefix)
 }
 
-// ReadHolds returns the holds among the annotations of a pipeline, sorted by name. A malformed one holds everything, because its
-// author wanted to hold something.
+// ReadHolds returns the holds among the annotations of a pipeline, sorted by name. A malformed one holds all environments, because its
+// intended scope is unknown.
 func ReadHolds(annotations map[string]string) []UserHold {
 	var names []string
 	for name := range annotations {

@@ -40,7 +40,7 @@ func Value(kind, revision string) string {
 	return s.algorithm + ":" + s.sum
 }
 
-// source is the revision of a source of Flux. It is reported as NAME@ALGORITHM:DIGEST if the source follows a name, and as ALGORITHM:DIGEST
+// source is the revision of a source of Flux. Its form is NAME@ALGORITHM:DIGEST if the source follows a name, and ALGORITHM:DIGEST
 // if it names only a Git commit or an OCI digest, or if it is a bucket.
 type source struct{ name, algorithm, sum string }
 
@@ -57,8 +57,8 @@ func readSource(revision string) (source, bool) {
 	}, found && digestAlgorithms[algorithm] && sum != ""
 }
 
-// version returns the name of the source if that identifies one version; empty if it may mean another one tomorrow. Git branches and tags
-// cannot be distinguished here, unless the name is a semantic version.
+// version returns the name of the source if that identifies one version; empty if the name can move to another version. Git branches and
+// tags cannot be distinguished here, unless the name is a semantic version.
 func (s source) version() string {
 	if _, err := version.ParseSemantic(s.name); err == nil {
 		return s.name
@@ -69,9 +69,9 @@ func (s source) version() string {
 	return s.name
 }
 
-// sameRevision reports whether two reported revisions mean the same. They do if they have the same digest, however each source arrived at
-// it: what was seen as main@sha1:X is promoted as X, and is then reported as sha1:X. But different versions are different even if their
-// contents are the same, so that a release follows its candidate.
+// sameRevision reports whether two reported revisions are equivalent. They are if they have the same digest, regardless of how each source
+// found it: main@sha1:X is promoted as X, and is then reported as sha1:X. But different versions are different even if their contents are
+// the same, so that a release follows its candidate.
 func sameRevision(a, b string) bool {
 	if a == b {
 		return true
@@ -87,8 +87,8 @@ func sameRevision(a, b string) bool {
 	return left.version() == "" || right.version() == "" || left.version() == right.version()
 }
 
-// spell gives revisions that mean the same the same spelling, so that they can be compared. The spelling of the first environment takes
-// precedence, because it sets the revision; then what is recorded of an environment precedes what is seen there.
+// spell gives equivalent revisions the same spelling, so that they can be compared. The spelling of the first environment takes
+// precedence, because it sets the revision; then recorded revisions take precedence over reported ones.
 func spell(o Observed, views []view) {
 	var known []string
 	learn := func(revision string) string {

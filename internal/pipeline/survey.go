@@ -44,27 +44,27 @@ type step struct {
 	// revision that the environment should get, and the run that brings it; empty if there is none.
 	revision string
 	run      int64
-	// offered reports whether the previous environment has the revision now.
+	// offered reports whether the previous environment currently has the revision.
 	offered bool
-	// settled is what the environment last settled on; nil if it never has.
+	// settled is the revision on which the environment last settled; nil if it never has.
 	settled *pipelines.Settlement
 }
 
 // attemptable reports whether a promotion may be attempted. One that has started also continues while the revision rolls out: the revision
-// may be on some targets only, because the attempt was cut off before it reached the others, or before it finished.
+// may be on some targets only, because the attempt was interrupted before it reached the others, or before it finished.
 func (s step) attemptable(p *pipelines.PromotionStatus) bool {
 	begun := p.Attempts > 0 && (p.State == pipelines.PromotionAttempting || p.State == pipelines.PromotionFailed)
 	return s.verdict == verdictNeeded || s.verdict == verdictRollingOut && begun
 }
 
-// facts are the observations in order: what each environment shows, which revision moves through the pipeline, and how far it has got. They
+// facts are the observations in order: the state of each environment, the revision that moves through the pipeline, and its progress. They
 // do not change in later stages.
 type facts struct {
 	Observed
 	// now has whole seconds, as the API stores times.
 	now   metav1.Time
 	views []view
-	// blind reports whether a pipeline without recorded state cannot find its pull requests yet. It then starts no run.
+	// blind reports whether a pipeline without recorded state cannot list its pull requests yet. It then starts no run.
 	blind bool
 	// run is the current one; nil before the first.
 	run *pipelines.Run
@@ -93,7 +93,7 @@ func (f facts) index(name string) int {
 
 func (f facts) pairwise() bool { return f.Spec.Mode.OrDefault() == pipelines.ModePairwise }
 
-// walk visits the environments in order, because what one has settled on is what the next one should get.
+// walk visits the environments in order, because the next environment gets the revision on which the previous one has settled.
 func walk(f facts) []step {
 	steps := make([]step, 0, len(f.views))
 	going := true
@@ -136,7 +136,7 @@ func nextStep(f facts, s step, before []step, going bool) step {
 	return s
 }
 
-// incoming returns the revision that the environment after some others should get, and its run.
+// incoming returns the revision for the next environment, and its run.
 func incoming(f facts, before []step) (string, int64) {
 	if len(before) == 1 || !f.pairwise() {
 		if f.run != nil {
@@ -179,7 +179,7 @@ func judge(s step) verdict {
 	return verdictNeeded
 }
 
-// settlement returns the revision that an environment has settled on last.
+// settlement returns the revision on which an environment has last settled.
 func settlement(f facts, s step) *pipelines.Settlement {
 	revision := s.view.revision()
 	if revision == "" {
@@ -231,9 +231,9 @@ func completeRun(f facts, run *pipelines.Run) *pipelines.Run {
 	return &completed
 }
 
-// lostNumber numbers what an environment has settled on if the status was lost. Pull requests reveal the used numbers: the last one is
-// reused if it was for the same revision, so that its traces are recognised. In the mode Pairwise, an environment determines the numbers of
-// the next one only.
+// lostNumber numbers the revision on which an environment has settled if the status was lost. Pull requests reveal the used numbers: the
+// last one is reused if it was for the same revision, so that its pull requests are detected. In the mode Pairwise, an environment
+// determines the numbers of the next one only.
 func lostNumber(f facts, i int, revision string) int64 {
 	var last PullRequest
 	for _, request := range f.PullRequests {
@@ -248,8 +248,8 @@ func lostNumber(f facts, i int, revision string) int64 {
 	return last.Run + 1
 }
 
-// starting reports whether facts are still missing for the first time that a decision would depend on. A pipeline without recorded state
-// must see its pull requests before it numbers a run: they may belong to an earlier one, and their keys follow only from its number.
+// starting reports whether facts that a decision depends on were never read. A pipeline without recorded state
+// must list its pull requests before it numbers a run: they may belong to an earlier run, and their keys depend on its number.
 func starting(o Observed) bool {
 	return slices.ContainsFunc(o.Environments, func(e Environment) bool {
 		if e.ListingPending && e.ListingProblem == "" && o.Status.Run == nil {

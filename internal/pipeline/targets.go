@@ -11,7 +11,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// look records the state of the targets of an environment, and since when it has been healthy.
+// look records the state of the targets of an environment, and when it became healthy.
 func look(f facts, v view, r record) record {
 	seen := r.Targets
 	r.Targets = nil
@@ -31,7 +31,7 @@ func look(f facts, v view, r record) record {
 	return r
 }
 
-// targetStatus returns the status of a target. If it cannot be read, it keeps what was last seen.
+// targetStatus returns the status of a target. If the target cannot be read, it keeps the last known state.
 func targetStatus(f facts, spec pipelines.Target, t Target, before pipelines.TargetStatus) pipelines.TargetStatus {
 	status := pipelines.TargetStatus{
 		ClusterAppRef: pipelines.ClusterAppReference{AppReference: f.Spec.AppRef, ClusterRef: spec.ClusterRef.DeepCopy()},
@@ -64,7 +64,7 @@ func sameTarget(a, b pipelines.TargetStatus) bool {
 	return equality.Semantic.DeepEqual(a.ClusterAppRef, b.ClusterAppRef) && a.Namespace == b.Namespace
 }
 
-// problemOf returns the news that a target cannot be read, once per reason.
+// problemOf reports that a target cannot be read, once per reason.
 func problemOf(v view, i int, before, now pipelines.TargetStatus) (News, bool) {
 	if now.Reason == "" || sameTarget(before, now) && before.Reason == now.Reason {
 		return News{}, false
@@ -86,7 +86,7 @@ func problemNews(reason string) string {
 	return "GetAppError"
 }
 
-// health returns since when an environment has been healthy. The time restarts when a target reports that it became ready later.
+// health returns when an environment became healthy. The time restarts when a target reports that it became ready later.
 func health(f facts, v view, before *pipelines.EnvironmentHealth) *pipelines.EnvironmentHealth {
 	revision := v.revision()
 	if revision == "" {

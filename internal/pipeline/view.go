@@ -17,7 +17,7 @@ type view struct {
 	spec  pipelines.Environment
 	seen  Environment
 	kind  string
-	// reported are the revisions as the targets report them; in seen, those that mean the same have the same spelling.
+	// reported are the revisions as the targets report them; in seen, equivalent ones have the same spelling.
 	reported []string
 	// duplicate reports whether an earlier environment has the same name.
 	duplicate bool
@@ -74,7 +74,7 @@ func (v view) runs(revision string) bool {
 	return slices.ContainsFunc(v.seen.Targets, func(t Target) bool { return t.Readable() && t.Revision == revision })
 }
 
-// left reports whether it is certain that no target runs a revision.
+// left reports whether certainly no target runs a revision.
 func (v view) left(revision string) bool {
 	return len(v.seen.Targets) > 0 && v.readable() && !v.runs(revision)
 }
@@ -84,7 +84,7 @@ func (v view) runsHigher(revision string) bool {
 	return slices.ContainsFunc(v.seen.Targets, func(t Target) bool { return lower(revision, t.Revision) })
 }
 
-// tried reports whether a target has tried a revision and runs another one. The attempt may still be under way.
+// tried reports whether a target has tried a revision and runs another one. The attempt may still be in progress.
 func (v view) tried(revision string) bool {
 	return slices.ContainsFunc(v.seen.Targets, func(t Target) bool { return t.tried(revision) })
 }
@@ -116,19 +116,19 @@ func (v view) neverDeployed() bool {
 	return slices.ContainsFunc(v.seen.Targets, func(t Target) bool { return t.NeverDeployed })
 }
 
-// undeployed says which targets have never been deployed to.
+// undeployed names the targets that were never deployed to.
 func undeployed(v view) string {
 	return list(v, func(t Target) (string, bool) {
 		return "has never been deployed: deploy it once, or set firstRelease of environment " + v.name(), t.NeverDeployed
 	})
 }
 
-// unreadable says which targets cannot be read, and why.
+// unreadable names the targets that cannot be read, and why.
 func (v view) unreadable() string {
 	return list(v, func(t Target) (string, bool) { return t.Problem.Message, !t.Readable() })
 }
 
-// laggards says which targets are not healthy at a revision. Without a revision, it names all targets.
+// laggards names the targets that are not healthy at a revision. Without a revision, it names all targets.
 func (v view) laggards(revision string) string {
 	return list(v, func(t Target) (string, bool) {
 		switch {
@@ -152,7 +152,7 @@ func orNone(revision string) string {
 	return revision
 }
 
-// list describes each target for which tell has something to report.
+// list describes each target for which tell returns true.
 func list(v view, tell func(Target) (string, bool)) string {
 	var parts []string
 	for i, t := range v.seen.Targets {
@@ -171,10 +171,10 @@ func nameTarget(t pipelines.Target) string {
 	return fmt.Sprintf("target %s in %s %s", t.Namespace, t.ClusterRef.Kind, t.ClusterRef.Name)
 }
 
-// promotion returns the block that says how to promote to the environment; nil if there is none.
+// promotion returns the block that configures promotion to the environment; nil if there is none.
 func (o Observed) promotion(v view) *pipelines.Promotion { return o.Spec.PromotionTo(v.spec) }
 
-// strategyOf returns the effective strategy, with only that one set; an empty name if there is none.
+// strategyOf returns the effective strategy, with all others unset; an empty name if there is none.
 func strategyOf(p *pipelines.Promotion) (pipelines.StrategyName, pipelines.Strategy) {
 	switch {
 	case p == nil:

@@ -11,14 +11,14 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// Votes are the approvals that count for a promotion under the current spec: at most one per approver, and only from the list if there is
-// one.
+// Votes are the approvals that count for a promotion under the current spec: at most one per approver, and only from listed ones if there
+// is a list.
 type Votes struct {
-	// Given are those that count, the oldest first.
+	// Given are the approvals that count, the oldest first.
 	Given []pipelines.Approval
 	// Quorum is how many are needed.
 	Quorum int
-	// Approvers are the only ones who may approve; if empty, everybody with the right may.
+	// Approvers are the only ones who may approve; if empty, any user with the right may.
 	Approvers []pipelines.Approver
 }
 
@@ -39,7 +39,7 @@ func VotesFor(block *pipelines.Promotion, p *pipelines.PromotionStatus) Votes {
 // Missing returns how many more approvals are needed.
 func (v Votes) Missing() int { return max(0, v.Quorum-len(v.Given)) }
 
-// Told says who has approved, how many more approvals are needed, and who may give them.
+// Told describes who has approved, how many more approvals are needed, and who may give them.
 func (v Votes) Told() string {
 	var names []string
 	for _, approval := range v.Given {
@@ -144,7 +144,7 @@ func voteOn(p *pipelines.Pipeline, e *pipelines.EnvironmentStatus, ask Ask) (Ans
 	return Answer{Promotion: *e.Promotion, Message: message}, nil
 }
 
-// voteAtOnce records the approval that a request to promote now counts as. It is one of several: it cannot replace the others.
+// voteAtOnce records the approval that a request to promote now implies. It is only one approval, and cannot replace the others.
 func voteAtOnce(p *pipelines.Pipeline, e *pipelines.EnvironmentStatus, ask Ask) error {
 	block := blockOf(p, ask.Environment)
 	if block == nil || !block.Manual {

@@ -11,21 +11,21 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// Explanation is one line of the answer to why a revision is where it is.
+// Explanation is one line of the explanation of a pipeline's state.
 type Explanation struct {
-	// Environment that the line is about; empty for the whole pipeline.
+	// Environment is the environment of the line; empty for the whole pipeline.
 	Environment string
-	// Reason of the hold; empty if nothing is held.
+	// Reason is the reason of the hold; empty if nothing is held.
 	Reason pipelines.HoldReason
 	// Message is a sentence.
 	Message string
-	// Since is when it started, Until when it ends by itself; zero if there is no such time.
+	// Since is when it started, Until when it ends without a user; zero if there is no such time.
 	Since, Until time.Time
-	// Remedy is what to do about it; empty if nothing is needed.
+	// Remedy is what to do; empty if no action is needed.
 	Remedy string
 }
 
-// Why explains what is going on, from the first environment to the last. It uses the same plan as the controller.
+// Why explains the state of each environment, from the first to the last. It uses the same plan as the controller.
 func Why(o Observed) []Explanation {
 	if len(o.Status.Environments) == 0 && starting(o) && !o.Deleted {
 		return []Explanation{{Message: "the targets have not been checked yet"}}
@@ -106,7 +106,7 @@ func explain(next outcome, s step) []Explanation {
 	return []Explanation{line}
 }
 
-// going names the run in which the revision of the first environment moves through the pipeline, if there is one.
+// going names the current run of the first environment's revision, if there is one.
 func going(s step, run *pipelines.Run) string {
 	if s.verdict != verdictSource || run == nil {
 		return ""
@@ -114,7 +114,7 @@ func going(s step, run *pipelines.Run) string {
 	return fmt.Sprintf(", run %d of the pipeline", run.Number)
 }
 
-// Remedy returns what ends a hold, for people.
+// Remedy returns what a user can do to end a hold.
 func Remedy(reason pipelines.HoldReason) string { return remedies[reason] }
 
 var remedies = map[pipelines.HoldReason]string{

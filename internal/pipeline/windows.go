@@ -6,7 +6,7 @@ package pipeline
 import (
 	"fmt"
 	"time"
-	// Time zones must mean the same wherever the controller runs, even without a time zone database.
+	// Time zones must mean the same on every machine, even without a time zone database.
 	_ "time/tzdata"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -19,7 +19,7 @@ type opening struct {
 	open bool
 	// until is when a closed one opens; zero if unknown.
 	until time.Time
-	// because says what keeps it closed.
+	// because is what keeps it closed.
 	because string
 }
 
@@ -31,7 +31,7 @@ type window struct {
 	plan   schedule.Plan
 }
 
-// readWindows parses windows, or says which one is wrong.
+// readWindows parses windows. Its error names the invalid one.
 func readWindows(environment string, specs []pipelines.Window) ([]window, error) {
 	var windows []window
 	for i, spec := range specs {
@@ -84,7 +84,7 @@ func (w window) openAt(at time.Time) (bool, time.Time) {
 // maxChanges bounds the search for the next time at which promotions may start.
 const maxChanges = 64
 
-// openingAt reports whether promotions may start, and if not, when they may.
+// openingAt reports whether promotions may start and, if not, when they may.
 func openingAt(windows []window, at time.Time) opening {
 	closed, because := closedAt(windows, at)
 	if because == "" {
@@ -143,7 +143,7 @@ func deniedAt(windows []window, at time.Time) (end time.Time, which string) {
 	return end, which
 }
 
-// String returns the window as the spec writes it.
+// String returns the window in the words of the spec.
 func (w window) String() string {
 	zone := "UTC"
 	if w.TimeZone != "" {

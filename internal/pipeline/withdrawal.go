@@ -12,8 +12,8 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// MaxWithdrawals is the maximum number of attempts to close a pull request in a repository that the environment no longer uses. Then it is
-// left to people. As long as the environment uses the repository, attempts continue until one succeeds: two open pull requests must not
+// MaxWithdrawals is the maximum number of attempts to close a pull request in a repository that the environment no longer uses. After that,
+// a user must close it. While the environment uses the repository, attempts continue until one succeeds: two open pull requests must not
 // coexist.
 const MaxWithdrawals = 6
 
@@ -21,12 +21,12 @@ const MaxWithdrawals = 6
 const (
 	// ReasonNoCredentials is why an attempt fails if its Secret does not exist.
 	ReasonNoCredentials = "SecretMissing"
-	// ReasonLeftOpen is for pull requests that could not be closed and are left to people.
+	// ReasonLeftOpen is for pull requests that could not be closed and that a user must close.
 	ReasonLeftOpen = "PullRequestLeftOpen"
 )
 
-// giveUp ends a promotion that is no longer wanted, and has its pull request closed. If another pull request of the environment is being
-// closed, it does nothing and reports false: that one goes first.
+// giveUp ends a promotion that is no longer wanted, and starts closing its pull request. If another pull request of the environment is
+// being closed, it does nothing and returns false: that one goes first.
 func giveUp(r record, why string, now metav1.Time) (record, bool) {
 	if mayHavePullRequest(r.Promotion) {
 		withdrawn, ok := withdraw(r, why, now)
@@ -41,7 +41,7 @@ func giveUp(r record, why string, now metav1.Time) (record, bool) {
 	return r, true
 }
 
-// withdraw has the pull request of the current promotion closed. If another one is being closed, it does nothing and reports false.
+// withdraw starts closing the pull request of the current promotion. If another one is being closed, it does nothing and returns false.
 func withdraw(r record, why string, now metav1.Time) (record, bool) {
 	p := r.Promotion
 	if r.Withdrawal != nil {
@@ -97,7 +97,7 @@ func postponeWithdrawal(f facts, r record, failed AttemptError) record {
 	return r
 }
 
-// hopeless reports whether another attempt to close the pull request would not help. If a deleted pipeline lacks its credentials, they
+// hopeless reports whether another attempt to close the pull request cannot succeed. If a deleted pipeline lacks its credentials, they
 // will not be restored.
 func hopeless(f facts, w *pipelines.Withdrawal, last Attempt) bool {
 	return last.State == AttemptFailed &&
@@ -138,7 +138,7 @@ func endOf(requests []PullRequest, r record, last Attempt) (PullRequest, bool) {
 	return requests[i], true
 }
 
-// endWithdrawal records how the pull request ended. If it was merged after all, that is accepted.
+// endWithdrawal records how the pull request ended. If it was merged in the meantime, that is accepted.
 func endWithdrawal(r record, ended PullRequest) record {
 	r = editAll(r, r.Withdrawal.Key, func(p *pipelines.PromotionStatus) {
 		if p.PullRequest != nil && ended.State != "" {
@@ -171,7 +171,7 @@ func leaveBranch(r record, ended PullRequest, failed AttemptError) record {
 		nameOf(w.PullRequest), w.Revision, r.name, w.PullRequest.Branch, failed.Message))), ended)
 }
 
-// leaveOpen ends a withdrawal that cannot succeed. Only people can close the pull request then, so an Event and the record name it.
+// leaveOpen ends a withdrawal that cannot succeed. A user must close the pull request, so an Event and the record name it.
 func leaveOpen(r record, failed AttemptError, generation int64) record {
 	w := r.Withdrawal
 	message := fmt.Sprintf("pull request %s for revision %s in environment %s could not be closed, close it yourself: %s",
@@ -189,7 +189,7 @@ func leftNews(name, reason, message string) News {
 	}
 }
 
-// nameOf returns the name of a pull request for people: its address, or its branch if the address is unknown.
+// nameOf returns the name of a pull request in messages: its address, or its branch if the address is unknown.
 func nameOf(request pipelines.PullRequestStatus) string {
 	if request.URL == "" {
 		return "from branch " + request.Branch

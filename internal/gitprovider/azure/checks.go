@@ -22,7 +22,7 @@ const (
 	buildPolicy = "0609b952-1397-4640-95ec-e00a01b2c241"
 )
 
-// Checks combines what Azure DevOps keeps apart: statuses, posted by other systems, and the builds that policies of the base branch
+// Checks combines what Azure DevOps separates: statuses, posted by other systems, and the builds that policies of the base branch
 // require.
 func (f *provider) Checks(ctx context.Context, of gitprovider.PullRequest) (gitprovider.Checks, error) {
 	all, allStatuses, err := f.client.AllChecks(func(int) ([]gitprovider.Check, bool, error) {

@@ -86,7 +86,7 @@ func (f *provider) Create(ctx context.Context, wish gitprovider.NewPullRequest) 
 	})
 }
 
-// judgeCreation recognises duplicates by their error number.
+// judgeCreation detects duplicates by their error number.
 func judgeCreation(answer rest.Answer) gitprovider.Class {
 	if answer.Status == http.StatusConflict && strings.Contains(string(answer.Body), "TF401179") {
 		return gitprovider.Duplicate
@@ -117,7 +117,7 @@ func (f *provider) Get(ctx context.Context, number int64) (gitprovider.PullReque
 	return f.change(ctx, rest.Request{Operation: "read a pull request", Method: http.MethodGet, Path: f.pathOf(number)})
 }
 
-// List returns everything that is open: Azure DevOps supports neither sorting by the last change nor conditional requests.
+// List returns all open pull requests: Azure DevOps supports neither sorting by the last change nor conditional requests.
 func (f *provider) List(ctx context.Context, _ gitprovider.Cursor) (gitprovider.Listing, error) {
 	open, err := f.pages(ctx, listing, url.Values{"searchCriteria.status": {"active"}})
 	if err != nil {
@@ -137,7 +137,7 @@ func (f *provider) pages(ctx context.Context, operation string, query url.Values
 	return f.client.All(operation, f.pager(ctx, operation, query))
 }
 
-// pager reads pages until one is not full, since responses do not say whether there is another.
+// pager reads pages until one is not full, since responses do not show whether there is another.
 func (f *provider) pager(ctx context.Context, operation string, query url.Values) func(int) (rest.Page, error) {
 	return func(number int) (rest.Page, error) {
 		query.Set("$top", strconv.Itoa(pageSize))

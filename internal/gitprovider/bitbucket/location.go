@@ -20,7 +20,7 @@ type location struct {
 	slug    string
 }
 
-// Identify returns the repository that an address means.
+// Identify returns the repository of an address.
 func Identify(address gitprovider.Address) (gitprovider.Repository, error) {
 	where, err := locate(address)
 	return where.repository, err

@@ -109,7 +109,7 @@ func (f *provider) Get(ctx context.Context, number int64) (gitprovider.PullReque
 	return f.ended(ctx, p)
 }
 
-// get also returns the version, which changes must name.
+// get also returns the version, which requests for changes must name.
 func (f *provider) get(ctx context.Context, number int64) (gitprovider.PullRequest, int64, error) {
 	const operation = "read a pull request"
 	var answer pull
@@ -144,7 +144,7 @@ func (f *provider) ended(ctx context.Context, p gitprovider.PullRequest) (gitpro
 	return p, nil
 }
 
-// List returns everything that is open: Bitbucket supports neither sorting by the last change nor conditional requests.
+// List returns all open pull requests: Bitbucket supports neither sorting by the last change nor conditional requests.
 func (f *provider) List(ctx context.Context, _ gitprovider.Cursor) (gitprovider.Listing, error) {
 	open, err := f.pages(ctx, listing, url.Values{"state": {"OPEN"}, "order": {"NEWEST"}})
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"espalier.dev/internal/gitprovider/rest"
 )
 
-// Checks returns the latest status of the head commit per context. Gitea can combine them itself, but not all versions return the
-// individual ones then.
+// Checks returns the latest status of the head commit per context. Gitea can combine them, but then not all versions return the
+// individual ones.
 func (f *provider) Checks(ctx context.Context, of gitprovider.PullRequest) (gitprovider.Checks, error) {
 	if of.HeadCommit == "" {
 		return gitprovider.Checks{}, nil

@@ -53,7 +53,7 @@ func New(address gitprovider.Address, credentials gitprovider.Credentials, rules
 	}, nil
 }
 
-// Identify returns the repository that an address means.
+// Identify returns the repository of an address.
 func Identify(address gitprovider.Address) (gitprovider.Repository, error) {
 	if len(address.Segments) < 2 {
 		return gitprovider.Repository{}, gitprovider.Misconfiguredf(
@@ -98,7 +98,7 @@ func (f *provider) FindByHead(ctx context.Context, head, base string) ([]gitprov
 		Path:      f.path + "/pulls/" + url.PathEscape(base) + "/" + url.PathEscape(head),
 	})
 	if gitprovider.ClassOf(err) == gitprovider.NotFound && err != nil {
-		// The response would be the same if the repository were invisible.
+		// The response is the same if the repository is invisible.
 		_, err = f.client.Do(ctx, rest.Request{Operation: operation, Method: http.MethodGet, Path: f.path})
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 
 const checking = "read the checks of a pull request"
 
-// Checks combines what GitHub keeps apart: statuses of commits, and check runs of apps such as GitHub Actions.
+// Checks combines what GitHub separates: statuses of commits, and check runs of apps such as GitHub Actions.
 func (f *provider) Checks(ctx context.Context, of gitprovider.PullRequest) (gitprovider.Checks, error) {
 	if of.HeadCommit == "" {
 		return gitprovider.Checks{}, nil

@@ -61,7 +61,7 @@ func New(address gitprovider.Address, credentials gitprovider.Credentials, rules
 	}, nil
 }
 
-// Identify returns the repository that an address means.
+// Identify returns the repository of an address.
 func Identify(address gitprovider.Address) (gitprovider.Repository, error) {
 	if len(address.Segments) != 2 {
 		return gitprovider.Repository{}, gitprovider.Misconfiguredf(
@@ -142,7 +142,8 @@ func (f *provider) List(ctx context.Context, since gitprovider.Cursor) (gitprovi
 	return rest.Feed{Client: f.client, Operation: listing, Recent: f.recent, Open: f.open}.List(ctx, since)
 }
 
-// recent sends requests that GitHub need not count: the first page is conditional, and any change to any pull request changes it.
+// recent sends requests that GitHub does not count if nothing has changed: the first page is conditional, and any change to any pull
+// request changes it.
 func (f *provider) recent(ctx context.Context, page int, since gitprovider.Cursor) (rest.Page, error) {
 	request := rest.Request{Operation: listing}
 	if page == 1 && since.Tag != "" {

@@ -51,7 +51,7 @@ func New(address gitprovider.Address, credentials gitprovider.Credentials, rules
 	return &provider{client: client, repository: repository, project: project, path: project + "/merge_requests"}, nil
 }
 
-// Identify returns the project that an address means.
+// Identify returns the project of an address.
 func Identify(address gitprovider.Address) (gitprovider.Repository, error) {
 	switch {
 	case len(address.Segments) < 2:
@@ -101,7 +101,7 @@ func (f *provider) List(ctx context.Context, since gitprovider.Cursor) (gitprovi
 	return rest.Feed{Client: f.client, Operation: listing, Recent: f.recent, Open: f.open}.List(ctx, since)
 }
 
-// recent has GitLab omit what did not change. Entity tags would save nothing: GitLab computes them from the complete response.
+// recent makes GitLab omit what did not change. Entity tags save nothing: GitLab computes them from the complete response.
 func (f *provider) recent(ctx context.Context, page int, since gitprovider.Cursor) (rest.Page, error) {
 	query := url.Values{"state": {"all"}, "order_by": {"updated_at"}, "page": {strconv.Itoa(page)}}
 	if !since.Since.IsZero() {

@@ -66,7 +66,7 @@ func classOf(err error) gitprovider.Class {
 	return gitprovider.Unavailable
 }
 
-// statusError converts the status of a response into an error. It does not quote the body, which may come from anybody.
+// statusError converts the status of a response into an error. It does not quote the body, which is untrusted.
 func statusError(answer *http.Response) error {
 	e := &gitprovider.Error{Status: answer.StatusCode, Class: gitprovider.Unavailable}
 	switch code := answer.StatusCode; {
@@ -100,7 +100,7 @@ func retryAfter(text string) time.Duration {
 	return 0
 }
 
-// malformed is for responses that no Git server sends. A truncated one is none of them: the connection broke.
+// malformed is for responses that no Git server sends. A truncated response is not malformed: the connection broke.
 func malformed(err error) error {
 	var known *gitprovider.Error
 	var network net.Error

@@ -28,7 +28,7 @@ import (
 
 const fetching = "fetch commits"
 
-// Wish says what to fetch.
+// Wish describes what to fetch.
 type Wish struct {
 	// Commits are tips that Tips has returned.
 	Commits []string
@@ -107,7 +107,7 @@ func (r *Remote) fetchRequest(wish Wish) (*fetchRequest, error) {
 	for _, commit := range wish.Commits {
 		request.Wants = append(request.Wants, plumbing.NewHash(commit))
 	}
-	// Multiple acknowledgements are never sent, because we have no commits; some servers require the capability nevertheless.
+	// Multiple acknowledgements are never sent, because the client has no commits; some servers require the capability nevertheless.
 	for _, wanted := range []capability.Capability{
 		capability.Sideband64k,
 		capability.OFSDelta,
@@ -147,7 +147,7 @@ func (f *fetchRequest) open(answer io.Reader) (io.Reader, error) {
 	return response, nil
 }
 
-// notOurs recognises a server's error about a commit that was the tip of a branch a moment ago.
+// notOurs detects a server's error about a commit that was the tip of a branch a moment ago.
 func notOurs(err error) error {
 	if bytes.Contains([]byte(err.Error()), []byte("not our ref")) {
 		return &gitprovider.Error{Class: gitprovider.Conflict, Message: "a branch has moved since it was looked up", Cause: err}

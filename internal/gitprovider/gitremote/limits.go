@@ -13,7 +13,7 @@ import (
 
 const mebibyte = 1 << 20
 
-// Limits bound what a server can make the client do. Zero fields have the values of DefaultLimits.
+// Limits limit the resources that a server can make the client use. Zero fields have the values of DefaultLimits.
 type Limits struct {
 	// Time is the limit for one request, including its response.
 	Time time.Duration
@@ -64,7 +64,7 @@ func fill[T comparable](field *T, value T) {
 	}
 }
 
-// tooLarge is permanent: a repository does not shrink by itself.
+// tooLarge is permanent: a repository does not shrink.
 func tooLarge(what string, limit int64) error {
 	return (&gitprovider.Error{
 		Class:   gitprovider.Refused,
@@ -72,7 +72,7 @@ func tooLarge(what string, limit int64) error {
 	}).Classified()
 }
 
-// bounded fails when more than a number of bytes is read. A silent end would look like a damaged response.
+// bounded fails when more than a number of bytes is read. A silent end looks like a damaged response.
 type bounded struct {
 	from  io.Reader
 	left  int64

@@ -84,7 +84,7 @@ func (c Commit) Trailer(name string) string {
 	return found
 }
 
-// maxDepth is the maximum depth of directories. Deeper nesting is an attempt to exhaust the stack.
+// maxDepth is the maximum depth of directories. Deeper nesting can exhaust the stack.
 const maxDepth = 128
 
 // Files calls visit for each regular file of a commit that is wanted, by its path, and not too large to be searched. It skips symbolic

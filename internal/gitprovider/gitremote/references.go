@@ -75,7 +75,7 @@ func (r *Remote) Resolve(ctx context.Context, revision string) (string, error) {
 	return "", nil
 }
 
-// Branches returns the names of all branches with a prefix, as the last call of Tips saw them.
+// Branches returns the names of all branches with a prefix, as of the last call of Tips.
 func (r *Remote) Branches(prefix string) []string {
 	if r.known == nil {
 		return nil
@@ -115,7 +115,7 @@ func (r *Remote) advertised(ctx context.Context, service, operation string) (*ad
 	return &advertisement{can: references.Capabilities, tips: references.References, peeled: references.Peeled}, err
 }
 
-// follow sends later requests to where the list of branches was found: servers redirect from former names of a repository.
+// follow sends later requests to the address of the list of branches: servers redirect from former names of a repository.
 func (r *Remote) follow(found *url.URL) {
 	if base, ok := strings.CutSuffix(found.Path, "/info/refs"); ok && found.RawPath == "" {
 		moved := *r.base

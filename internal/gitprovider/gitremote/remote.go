@@ -142,7 +142,7 @@ func (r *Remote) login() (user, password string) {
 	return user, password
 }
 
-// judge reports whether a response comes from a Git server and is no error.
+// judge returns an error if a response does not come from a Git server, or is an error.
 func (r *Remote) judge(e exchange, answer *http.Response) error {
 	if answer.StatusCode != http.StatusOK {
 		return r.failed(e.operation, statusError(answer))

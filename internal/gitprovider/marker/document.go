@@ -34,7 +34,7 @@ type document struct {
 	places []place
 	// scalars are all spans of scalars, keys included.
 	scalars []span
-	// lost is a scalar that was not located in the text.
+	// lost is a scalar that could not be located in the text.
 	lost *yaml.Node
 }
 

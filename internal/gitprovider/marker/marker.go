@@ -16,7 +16,7 @@ import (
 
 const field = "$promotion"
 
-// Marker names the environment of a pipeline; its scalar holds the revision of that environment.
+// Marker names the environment of a pipeline; its scalar contains the revision of that environment.
 type Marker struct {
 	Namespace, Pipeline, Environment string
 }
@@ -42,12 +42,12 @@ func Applies(file string) bool {
 	return extension == ".yaml" || extension == ".yml"
 }
 
-// Mentions reports, without parsing the YAML, whether a file can contain this marker at all.
+// Mentions reports, without parsing the YAML, whether a file can contain this marker.
 func (m Marker) Mentions(content []byte) bool {
 	return bytes.Contains(content, []byte(`"`+field+`"`)) && bytes.Contains(content, []byte(quoteJSON(m.name())))
 }
 
-// Problem says why a file with the marker cannot be rewritten, and where.
+// Problem describes why a file with the marker cannot be rewritten, and where.
 type Problem struct {
 	File string
 	// Line counts from 1; zero if unknown.

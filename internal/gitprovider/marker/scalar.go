@@ -52,7 +52,7 @@ func (t *text) locate(node *yaml.Node) (span, bool) {
 	return span{start: start, end: end}, ok && rest != ""
 }
 
-// locateNothing places a missing value right after what precedes it, including its anchor and tag.
+// locateNothing places a missing value directly after the preceding text, including its anchor and tag.
 func (t *text) locateNothing(begin, start int) (span, bool) {
 	end := begin
 	for at := begin; at < start; {

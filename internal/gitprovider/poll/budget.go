@@ -39,7 +39,7 @@ func (b *budget) spend(ctx context.Context) error {
 	}
 }
 
-// take takes a token, or returns how long none will be available.
+// take takes a token, or returns the time until one is available.
 func (b *budget) take() time.Duration {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -55,7 +55,7 @@ func (b *budget) take() time.Duration {
 	return time.Duration((1-b.tokens)/b.perSecond*float64(time.Second)) + time.Millisecond
 }
 
-// spare takes tokens for something that can wait, if more than half of the burst remains.
+// spare takes tokens for requests that can wait, if more than half of the burst remains.
 func (b *budget) spare(count float64) bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -82,7 +82,7 @@ func (b *budget) full() bool {
 	return b.tokens >= b.burst && !now.Before(b.blocked)
 }
 
-// block keeps everybody with this credential from sending requests for a time.
+// block stops all requests with this credential for a time.
 func (b *budget) block(wait time.Duration) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()

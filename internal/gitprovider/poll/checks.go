@@ -27,12 +27,12 @@ type checked struct {
 	// changed is when they last changed, next when to read them again, and wait the last delay.
 	changed, next time.Time
 	wait          time.Duration
-	// again requests another read, even while one is under way.
+	// again requests another read, even during one.
 	again bool
 }
 
-// CheckNow reads checks soon, for webhooks: those of the pull request or of the commit that the event names. If neither is followed, it
-// costs nothing.
+// CheckNow reads checks soon, for webhooks: those of the pull request or of the commit that the event names. If neither is followed, the
+// event costs nothing.
 func (p *Poller) CheckNow(event gitprovider.Event) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -73,7 +73,7 @@ func (w *watch) runChecks(ctx context.Context) {
 	}
 }
 
-// askForChecks reads some of the checks that are due, those that have waited longest first, as long as the budget exceeds what polling
+// askForChecks reads some of the checks that are due, those that have waited longest first, while the budget exceeds what polling
 // needs. A failure is not a problem of the pull requests.
 func (w *watch) askForChecks(ctx context.Context) {
 	for _, pr := range w.dueChecks(time.Now()) {

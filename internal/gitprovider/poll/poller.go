@@ -54,7 +54,7 @@ func set[T comparable](field *T, value T) {
 	}
 }
 
-// Source is a repository as seen with one credential: different credentials may see different things.
+// Source is a repository as seen with one credential: different credentials may see different content.
 type Source struct {
 	Repository gitprovider.Repository
 	// Credential names the origin of the credential, for example "namespace/secret". It is not the credential itself.
@@ -73,7 +73,7 @@ type Subscription struct {
 	// Open connects to the repository. It is called before the first poll, after errors, and from time to time, so that it can use current
 	// credentials. If a source has several subscriptions, the newest one's applies.
 	Open func(context.Context) (gitprovider.Provider, error)
-	// Wake is called after any change of the pull request or of what is known about it. It must neither block nor call the Poller.
+	// Wake is called after any change of the known state of the pull request. It must neither block nor call the Poller.
 	Wake func()
 }
 

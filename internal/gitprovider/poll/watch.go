@@ -39,7 +39,7 @@ type watch struct {
 // entry is the known state of one pull request.
 type entry struct {
 	answer Answer
-	// dirty reports that a listing has shown that there is more to read.
+	// dirty reports that, according to a listing, there is more to read.
 	dirty  bool
 	checks checked
 }
@@ -100,7 +100,7 @@ func (w *watch) rest(err error) time.Duration {
 	return max(wait, gitprovider.RetryAfter(err))
 }
 
-// finish records the result of a poll, and wakes everybody if it changed.
+// finish records the result of a poll, and wakes all subscribers if it changed.
 func (w *watch) finish(err error) {
 	if err != nil {
 		w.obeyLimit(err)
@@ -125,7 +125,7 @@ func (w *watch) finish(err error) {
 	w.checkSoon()
 }
 
-// obeyLimit pauses requests for as long as the provider demands, if it does.
+// obeyLimit pauses requests for as long as the provider demands.
 func (w *watch) obeyLimit(err error) {
 	if gitprovider.ClassOf(err) == gitprovider.RateLimited {
 		w.budget.block(max(gitprovider.RetryAfter(err), w.poller.options.Interval))
@@ -224,7 +224,7 @@ func (w *watch) take(listing gitprovider.Listing, now time.Time) {
 // learn applies the entry of a listing to a pull request, and reports whether it changed.
 func (e *entry) learn(pr gitprovider.PullRequest, now time.Time) bool {
 	if pr.State != gitprovider.Open {
-		// Not every listing shows who ended it and how.
+		// Not every listing shows who ended the pull request and how.
 		e.dirty = e.dirty || !e.answer.Known || e.answer.PullRequest.State != pr.State
 		return false
 	}
@@ -240,7 +240,7 @@ func same(a, b gitprovider.PullRequest) bool {
 	return a.State == b.State && a.HeadCommit == b.HeadCommit && a.MergeCommit == b.MergeCommit && a.Base == b.Base && a.Head == b.Head
 }
 
-// ask reads a pull request of which listings do not show enough.
+// ask reads a pull request if listings do not show enough of it.
 func (w *watch) ask(ctx context.Context, number int64) error {
 	var pr gitprovider.PullRequest
 	now := time.Now()

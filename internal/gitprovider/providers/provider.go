@@ -51,7 +51,7 @@ type Settings struct {
 	Rules dial.Rules
 }
 
-// New returns the repository. Nothing is sent yet. The result is usable as long as the settings stay the same.
+// New returns the repository. It sends no request yet. The result is usable as long as the settings stay the same.
 func New(settings Settings) (gitprovider.Provider, error) {
 	kind, err := kindOf(settings.Type)
 	if err != nil {
@@ -84,7 +84,7 @@ func Identify(name v1alpha1.GitProviderType, url string, rules dial.Rules) (gitp
 	return kind.identify(address)
 }
 
-// ParseWebhook parses a webhook call. Errors are gitprovider.ErrUnsigned, ErrIgnored and ErrUnreadable, or that for an unknown type.
+// ParseWebhook parses a webhook call. Errors are gitprovider.ErrUnsigned, ErrIgnored and ErrUnreadable, or the error for an unknown type.
 func ParseWebhook(name v1alpha1.GitProviderType, header http.Header, body, secret []byte) (gitprovider.Event, error) {
 	kind, err := kindOf(name)
 	if err != nil {

@@ -25,8 +25,8 @@ type prepared struct {
 	reclaimed *reclaimed
 }
 
-// attempt reads both branches, and creates or recreates ours if necessary. An error of the class Conflict means that there was a concurrent
-// push.
+// attempt reads both branches, and creates or recreates ours if necessary. An error with the class Conflict means that there was a
+// concurrent push.
 func (p *Proposer) attempt(ctx context.Context, r Request, found findings) (prepared, error) {
 	remote, err := gitremote.Connect(r.Git)
 	if err != nil {
@@ -73,7 +73,7 @@ func isVerdict(err error) bool {
 	return failure.KindOf(err) == failure.Terminal && (reason == ReasonNoMarker || reason == ReasonUnreadable)
 }
 
-// branchWork is one attempt to bring our branch into the desired state.
+// branchWork is one attempt to update our branch.
 type branchWork struct {
 	request Request
 	remote  *gitremote.Remote
@@ -118,7 +118,7 @@ func (w *branchWork) do(ctx context.Context) (prepared, error) {
 	return result, w.remote.Push(ctx, gitremote.Update{Branch: w.request.Branch, From: w.head, To: built})
 }
 
-// respect returns an error instead of undoing a change by hand. It is not called for an open pull request, which people see.
+// respect returns an error instead of overwriting a manual change. It is not called for an open pull request, which users can review.
 func (w *branchWork) respect(wanted change) error {
 	if len(w.request.Expected) == 0 || w.found.open() != nil {
 		return nil
@@ -142,12 +142,12 @@ func (w *branchWork) respect(wanted change) error {
 // change is the necessary change to the files of a commit.
 type change struct {
 	files map[string][]byte
-	// before are the current files, and previous the values in them that would be replaced.
+	// before are the current files, and previous the values in them to replace.
 	before   map[string][]byte
 	previous map[string][]string
 }
 
-// changeOf finds the marked values of a commit. It is no error if nothing must change, but it is one if nothing is marked.
+// changeOf finds the marked values of a commit. It returns an error if nothing is marked, but not if nothing must change.
 func (w *branchWork) changeOf(ctx context.Context, commit string) (change, error) {
 	result := change{files: map[string][]byte{}, before: map[string][]byte{}, previous: map[string][]string{}}
 	places := 0
@@ -236,7 +236,7 @@ func (w *branchWork) inspect(ctx context.Context) (change, bool, error) {
 	return before, again.Tree == commit.Tree, nil
 }
 
-// isOurs reports whether this package created a commit for the promotion, and it has not been moved or amended since.
+// isOurs reports whether this package created a commit for the promotion, and the commit has not been rebased or amended since.
 func isOurs(c gitremote.Commit, key string) bool {
 	us := gitremote.AuthorName + " <" + gitremote.AuthorEmail + ">"
 	return c.Author == us && c.Committer == us && len(c.Parents) == 1 && c.Trailer(BaseTrailer) == c.Parents[0] &&

@@ -13,7 +13,7 @@ import (
 const (
 	// KeyTrailer holds the key of the promotion. The description of the pull request has the same line.
 	KeyTrailer = "Promotion-Key"
-	// BaseTrailer holds the commit on which ours is based, to recognise a commit that was rebased.
+	// BaseTrailer holds the commit on which ours is based, to detect a commit that was rebased.
 	BaseTrailer = "Promotion-Base"
 )
 
@@ -70,7 +70,7 @@ func (r Request) body(files []string) string {
 	return text.String()
 }
 
-// code quotes a text so that it is shown as it is.
+// code quotes a text so that it is shown unchanged.
 func code(text string) string {
 	return "`" + strings.ReplaceAll(shorten(oneLine(text)), "`", "'") + "`"
 }

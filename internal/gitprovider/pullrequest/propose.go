@@ -118,7 +118,7 @@ func (p *Proposer) prepare(ctx context.Context, r Request, found findings) (prep
 func (r Request) open(ctx context.Context, found findings, done prepared) (Proposal, error) {
 	result := Proposal{Outcome: Open, BaseCommit: done.baseCommit, HeadCommit: done.headCommit}
 	if done.present {
-		// The caller decides whether a doubtful one is useful.
+		// The caller decides whether to use a doubtful one.
 		result.Outcome, result.PullRequest, result.Adopted = AlreadyPresent, found.ours, found.ours != nil
 		return result, nil
 	}

@@ -21,13 +21,13 @@ type Place struct {
 // Request is a request to propose a revision. All attempts of one promotion use the same request.
 type Request struct {
 	Place
-	// Base is the branch that should get the revision, Branch the one from which it is proposed. Branch belongs to this promotion alone.
+	// Base is the branch that gets the revision, Branch the one from which it is proposed. Branch belongs to this promotion alone.
 	Base, Branch string
 	// Key identifies the promotion.
 	Key string
 	// Marker marks the values to change.
 	Marker marker.Marker
-	// Revision is the name for people. Value is written into files; if empty, Revision is.
+	// Revision is the name for display. Value is written into files; if empty, Revision is.
 	Revision, Value string
 	// Run is the number of the run that the promotion belongs to.
 	Run int64
@@ -37,8 +37,8 @@ type Request struct {
 	Note string
 	// Time is when the promotion started. It becomes the time of the commit, so that every attempt creates the same commit.
 	Time time.Time
-	// UpToDate recreates the branch even if the base branch has only moved on without touching the same files, for providers that merge
-	// nothing else.
+	// UpToDate recreates the branch even if the base branch has changed only in other files, for providers that merge
+	// only branches that are up to date.
 	UpToDate bool
 }
 
@@ -83,7 +83,7 @@ const (
 	ReasonNoMarker = "MarkerNotFound"
 	// ReasonUnreadable means that a file with the marker cannot be rewritten.
 	ReasonUnreadable = "MarkedFileUnreadable"
-	// ReasonOverridden means that a marked value was set by hand and has not arrived yet.
+	// ReasonOverridden means that a marked value was set by hand and is not deployed yet.
 	ReasonOverridden = "BaseOverridden"
 	// ReasonNoBase means that the base branch does not exist.
 	ReasonNoBase = "BaseBranchNotFound"

@@ -11,15 +11,15 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// queue admits one caller at a time per repository, in the order of arrival, so that pipelines that share a repository neither push against
-// each other nor starve. The zero value is empty.
+// queue admits one caller at a time per repository, in the order of arrival, so that pipelines that share a repository neither conflict in
+// pushes nor starve. The zero value is empty.
 type queue struct {
 	mutex sync.Mutex
 	// lines holds the waiting callers of each repository that is in use.
 	lines map[gitprovider.Repository][]chan struct{}
 }
 
-// enter waits for its turn and returns the function to leave.
+// enter waits for the caller's turn and returns the function to leave.
 func (q *queue) enter(ctx context.Context, repository gitprovider.Repository) (leave func(), err error) {
 	turn := q.join(repository)
 	leave = func() { q.next(repository) }

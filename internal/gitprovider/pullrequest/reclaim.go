@@ -21,7 +21,7 @@ type reclaimed struct {
 
 // reclaim finds open pull requests of the same pipeline and environment with other keys: they are left from runs whose numbers were lost,
 // for example because an old status was restored. One for the same revision is returned, the others are closed: there must not be two. The
-// branches, which are already known, show whether the query is worthwhile.
+// branches, which are already known, show whether the query is needed.
 func (r Request) reclaim(ctx context.Context, remote *gitremote.Remote, found findings) (*reclaimed, error) {
 	siblings := r.siblings(remote)
 	if len(siblings) == 0 || found.open() != nil {

@@ -20,7 +20,7 @@ type Mark struct {
 	Run                        int64
 }
 
-// Recognise parses the description of a pull request. It returns false if that is not for the given pipeline.
+// Recognise parses the description of a pull request. It returns false if the pull request is not for the given pipeline.
 func Recognise(body, namespace, pipeline string) (Mark, bool) {
 	var mark Mark
 	for line := range strings.Lines(body) {

@@ -10,7 +10,7 @@ import (
 	"espalier.dev/internal/gitprovider/marker"
 )
 
-// question determines whether a repository must be fetched at all. Commits never change, and neither do the answers.
+// question determines whether a repository must be fetched. Commits never change, and neither do the answers.
 type question struct {
 	repository         gitprovider.Repository
 	baseCommit, branch string
@@ -21,7 +21,7 @@ type question struct {
 
 // verdict is the result for a base commit, and for the branch on top of it.
 type verdict struct {
-	// present reports that the base holds the value; problem is why it cannot.
+	// present reports that the base holds the value; problem is why it cannot be written.
 	present bool
 	problem error
 	// branchCommit is a tip of the branch that needs no change.

@@ -29,13 +29,13 @@ type Withdrawal struct {
 type Withdrawn struct {
 	// PullRequest in its current state; nil if there is none. It may have been merged in the meantime.
 	PullRequest *gitprovider.PullRequest
-	// KeptBranch reports that the branch remains, since it has commits of others.
+	// KeptBranch reports that the branch remains, since it has commits by others.
 	KeptBranch bool
 }
 
 // Withdraw closes the pull request of a promotion, comments with the reason, and removes the branch unless others have added to it. It may
-// be repeated; what is already gone is no error. If it fails after closing the pull request, it returns that in addition to the error. The
-// comment comes after the closing: a provider that does not permit closing would otherwise get one at each attempt.
+// be repeated; what is already gone is not an error. If it fails after closing the pull request, it returns that in addition to the error.
+// The comment comes after the closing: otherwise, a provider that does not permit closing gets one at each attempt.
 func (p *Proposer) Withdraw(ctx context.Context, w Withdrawal) (Withdrawn, error) {
 	leave, err := p.queue.enter(ctx, w.Provider.Repository())
 	if err != nil {

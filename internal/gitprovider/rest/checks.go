@@ -14,8 +14,8 @@ const (
 	maxCheckName  = 60 // bytes
 )
 
-// AllChecks reads checks page by page. It reports false if there may be others that were not seen, for example because the credentials do
-// not permit it, which is no error.
+// AllChecks reads checks page by page. It returns false if there may be others that were not read, for example because the credentials do
+// not permit it, which is not an error.
 func (c *Client) AllChecks(fetch func(page int) (checks []gitprovider.Check, more bool, err error)) ([]gitprovider.Check, bool, error) {
 	var all []gitprovider.Check
 	for number := 1; number <= maxCheckPages; number++ {

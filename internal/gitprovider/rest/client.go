@@ -28,7 +28,7 @@ const (
 	timeout      = 30 * time.Second
 )
 
-// Config says where a provider is and how to connect to it.
+// Config describes how to connect to a provider.
 type Config struct {
 	// Base is the URL to which paths of requests are appended, without a final slash.
 	Base string
@@ -40,9 +40,9 @@ type Config struct {
 	Secrets []string
 	// CA holds certificates in PEM that are trusted instead of those of the system; empty for those of the system.
 	CA []byte
-	// Rules say which addresses may be dialled.
+	// Rules limit which addresses may be dialled.
 	Rules dial.Rules
-	// Judge returns the class of an error response where the provider deviates from the usual; it returns "" otherwise. It may be nil.
+	// Judge returns the class of an error response if the provider deviates from the standard; otherwise it returns "". It may be nil.
 	Judge func(Answer) gitprovider.Class
 }
 
@@ -54,7 +54,7 @@ type Client struct {
 	http    *http.Client
 }
 
-// New returns a client. Nothing is sent yet.
+// New returns a client. It sends no request yet.
 func New(config Config) (*Client, error) {
 	trust := &tls.Config{MinVersion: tls.VersionTLS12}
 	if len(config.CA) > 0 {
@@ -84,7 +84,7 @@ func stayOnHost(next *http.Request, before []*http.Request) error {
 
 // Request is one call of the API.
 type Request struct {
-	// Operation is what was attempted, as a phrase before a reason: "open a pull request".
+	// Operation is what is attempted, as a phrase that precedes a reason: "open a pull request".
 	Operation string
 	Method    string
 	// Path below the base, escaped.
@@ -107,7 +107,7 @@ type Answer struct {
 	Body   []byte
 }
 
-// Do sends a request. A response with status 304 is no error and leaves Into unchanged.
+// Do sends a request. A response with status 304 is not an error and leaves Into unchanged.
 func (c *Client) Do(ctx context.Context, request Request) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

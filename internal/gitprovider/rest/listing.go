@@ -73,7 +73,7 @@ func (c *Client) History(operation string, everything, open func(page int) (Page
 	return append(found, slices.DeleteFunc(older, func(p gitprovider.PullRequest) bool { return known[p.Number] })...), nil
 }
 
-// HasNext reports whether a response names a next page. The address of that page is not used: the server could point it anywhere.
+// HasNext reports whether a response names a next page. The address of that page is not used, because the server could name any address.
 func HasNext(header http.Header) bool {
 	for _, links := range header.Values("Link") {
 		for link := range strings.SplitSeq(links, ",") {
@@ -107,7 +107,7 @@ func (c *Client) Checked(operation string, p gitprovider.PullRequest) (gitprovid
 	return p, nil
 }
 
-// NoList is the error for a response without its list, which must not pass for an empty one.
+// NoList is the error for a response without its list, which must not count as an empty one.
 func (c *Client) NoList(operation string) error {
 	return c.Malformed(operation, "the answer contains no list")
 }
