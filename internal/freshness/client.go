@@ -25,8 +25,8 @@ import (
 // served are the API groups that Espalier serves.
 var served = []string{lsv1alpha1.GroupName, pipelines.GroupName}
 
-// Client reads from a cache and writes to the API server, and shows nothing older than what went through it before. It is safe for
-// concurrent use.
+// Client reads from a cache and writes to the API server. It never returns an object older than a version that it has already read or
+// written. It is safe for concurrent use.
 type Client struct {
 	// Client executes the reads and writes.
 	client.Client
@@ -54,8 +54,8 @@ type index struct {
 	name string
 }
 
-// New returns a client over one that reads from a cache. It does not know how far the cache has progressed: if an object was written and
-// the cache does not show it, it asks the API server.
+// New returns a client over one that reads from a cache. It cannot determine the progress of the cache: if an object was written and the
+// cache does not show it, the client reads it from the API server.
 func New(cached client.Client, live client.Reader) *Client {
 	return &Client{
 		Client: cached, live: live, groups: served,
@@ -64,8 +64,8 @@ func New(cached client.Client, live client.Reader) *Client {
 	}
 }
 
-// Remembers reports whether what a client shows of our kinds lacks nothing that this process, or an earlier leader, has written: what it
-// does not show never existed, or is gone. Concurrent writes of other processes may appear later.
+// Remembers reports whether a client returns everything of our kinds that this process, or an earlier leader, has written: an object that
+// it does not return never existed, or is gone. Concurrent writes of other processes may appear later.
 func Remembers(c client.Client) bool {
 	fresh, ok := c.(*Client)
 	return ok && fresh.handover != nil
@@ -131,7 +131,7 @@ func (c *Client) Get(ctx context.Context, key client.ObjectKey, object client.Ob
 }
 
 func (c *Client) get(ctx context.Context, k *kind, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
-	// The progress of the cache must be determined before the read: it may advance meanwhile.
+	// The progress of the cache must be determined before the read, because it may advance meanwhile.
 	e, pending := k.pending(key)
 	err := c.Client.Get(ctx, key, object, opts...)
 	if !pending || client.IgnoreNotFound(err) != nil {
@@ -192,7 +192,7 @@ func (c *Client) readLive(ctx context.Context, k *kind, key client.ObjectKey, ob
 	return err
 }
 
-// shown returns what the cache itself shows of an object, nil if nothing. Callers must not change it.
+// shown returns an object as the cache shows it; nil if it does not. Callers must not change it.
 func (c *Client) shown(ctx context.Context, k *kind, key client.ObjectKey) client.Object {
 	empty, err := c.Scheme().New(k.gvk)
 	if err != nil {

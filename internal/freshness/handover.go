@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// handover is how this process takes over the lead. Its caches were filled before, while another process wrote.
+// handover describes how this process becomes leader. Its caches were filled before, while another process wrote.
 type handover struct {
 	// elected is closed when this process leads.
 	elected <-chan struct{}
@@ -22,7 +22,7 @@ type handover struct {
 	namespaces []string
 }
 
-// takeOver compares, once this process leads, what the cache shows of a kind with what the API server has. From then on, outdated objects
+// takeOver compares, once this process leads, the cache of a kind with the API server. From then on, outdated objects
 // in the cache are not shown. Concurrent readers wait.
 func (c *Client) takeOver(ctx context.Context, k *kind) error {
 	if c.handover == nil || k.taken.Load() {
@@ -81,8 +81,8 @@ func (c *Client) compare(ctx context.Context, k *kind, namespace string) error {
 	return nil
 }
 
-// everyShown returns the objects of a namespace that the cache shows. It is called before the API server is asked, so what that does not
-// list is gone.
+// everyShown returns the objects of a namespace that the cache shows. It is called before the list request to the API server, so an object
+// that the list lacks is gone.
 func (c *Client) everyShown(ctx context.Context, k *kind, namespace string) []client.Object {
 	empty, err := c.Scheme().New(k.gvk.GroupVersion().WithKind(k.gvk.Kind + "List"))
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Informers records the informers that a cache creates, since a cache of certain namespaces does not expose them. The zero value is ready.
+// Informers records the informers that a cache creates, because a cache of certain namespaces does not expose them. The zero value is
+// ready.
 type Informers struct {
 	mu   sync.Mutex
 	made map[reflect.Type][]toolscache.SharedIndexInformer
@@ -37,8 +38,8 @@ func (i *Informers) New(
 	return informer
 }
 
-// store returns the only store behind an informer of a cache. It returns nil if there are several, one for each namespace: it is unknown
-// which one belongs to which.
+// store returns the only store behind an informer of a cache. It returns nil if there are several, one per namespace, because their
+// namespaces are unknown.
 func (i *Informers) store(of cache.Informer, object client.Object) Store {
 	if single, ok := of.(toolscache.SharedIndexInformer); ok {
 		return single.GetStore()

@@ -18,7 +18,7 @@ import (
 // contain the namespace.
 const maxKnown = 1 << 14
 
-// kind contains what is recorded of the objects of a kind until the cache shows it.
+// kind contains the records of the objects of a kind until the cache shows them.
 type kind struct {
 	gvk schema.GroupVersionKind
 	// store reports the progress of the cache, nil if that is unknown.
@@ -38,9 +38,9 @@ type kind struct {
 type entry struct {
 	uid     types.UID
 	version string
-	// gone means that the object no longer exists, in whichever version the cache shows it.
+	// gone means that the object no longer exists, in any version.
 	gone bool
-	// content creates the object. It is nil if only the version is known, and returns nil if it cannot.
+	// content creates the object. It is nil if only the version is known, and returns nil if it fails.
 	content func() client.Object
 }
 
@@ -51,7 +51,7 @@ func (e entry) object() client.Object {
 	return e.content()
 }
 
-// whole returns the entry of an object of which everything is known.
+// whole returns the entry of a completely known object.
 func whole(object client.Object) entry {
 	if vanished(object) {
 		return entry{uid: object.GetUID(), version: object.GetResourceVersion(), gone: true}
@@ -64,12 +64,12 @@ func whole(object client.Object) entry {
 	}
 }
 
-// vanished reports whether the write that this is the response to removed the object, because it removed the last finalizer.
+// vanished reports whether the write with this response deleted the object, because it removed the last finalizer.
 func vanished(object client.Object) bool {
 	return !object.GetDeletionTimestamp().IsZero() && len(object.GetFinalizers()) == 0
 }
 
-// verdict says which version counts: that of the cache or the recorded one.
+// verdict is the version that counts: that of the cache or the recorded one.
 type verdict int
 
 const (
@@ -79,7 +79,7 @@ const (
 	isUncertain
 )
 
-// against compares the entry with what the cache shows. exact says that the progress of the cache is known; a moment before, it had not
+// against compares the entry with what the cache shows. exact means that the progress of the cache is known; a moment before, it had not
 // reached the entry.
 func (e entry) against(shown client.Object, found, exact bool) verdict {
 	switch {
@@ -109,7 +109,7 @@ func (k *kind) note(key client.ObjectKey, e entry) {
 	}
 }
 
-// sweep drops what the cache shows, and more if that is not enough.
+// sweep drops the records that the cache shows, and more if that is not enough.
 func (k *kind) sweep() {
 	for key, e := range k.known {
 		if k.shown(e) || len(k.known) > maxKnown {
@@ -199,7 +199,7 @@ func (k *kind) seen(object any) {
 	}
 }
 
-// forgetIf drops the record of an object if it is needless.
+// forgetIf drops the record of an object if needless returns true.
 func (k *kind) forgetIf(object client.Object, needless func(entry) bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -65,7 +65,7 @@ func (c *Client) ofList(ctx context.Context, list client.ObjectList) (*kind, err
 	return c.of(ctx, object.(client.Object))
 }
 
-// replace replaces what a list shows of an object by its newest version.
+// replace replaces an object in a list with its newest version.
 func (c *Client) replace(
 	ctx context.Context,
 	k *kind,

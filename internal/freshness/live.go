@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Live returns a reader of the API server. Later reads of the cache do not fall behind what it has read.
+// Live returns a reader of the API server. Later reads of the cache return nothing older than what it has read.
 func (c *Client) Live() client.Reader { return liveReader{c} }
 
 type liveReader struct{ client *Client }

@@ -71,13 +71,13 @@ func (w statusWriter) Patch(ctx context.Context, object client.Object, patch cli
 	return err
 }
 
-// patched is an object as it was before a patch, and the patch.
+// patched is an object before a patch, and the patch.
 type patched struct {
 	object client.Object
 	patch  []byte
 }
 
-// before returns what a patch changes, if the response will contain only metadata and the object is known in the very version that the
+// before returns the object that a patch changes, if the response contains only metadata and the object is known in the version that the
 // patch requires. Otherwise it returns nil, and only the version is recorded.
 func (c *Client) before(ctx context.Context, answer client.Object, patch client.Patch) *patched {
 	if _, metadata := answer.(*metav1.PartialObjectMetadata); !metadata || patch.Type() != types.MergePatchType {
@@ -101,7 +101,7 @@ func (c *Client) before(ctx context.Context, answer client.Object, patch client.
 	return nil
 }
 
-// lockOf returns the version that a patch requires, empty if it accepts any.
+// lockOf returns the version that a patch requires; empty if it accepts any.
 func lockOf(patch []byte) string {
 	var locked metav1.PartialObjectMetadata
 	if err := json.Unmarshal(patch, &locked); err != nil {
@@ -127,8 +127,8 @@ func (c *Client) answered(answer client.Object, before *patched) {
 	}
 }
 
-// entry returns the object after the patch, of which the API server has sent the metadata. It is created on demand: most often, the cache
-// is faster.
+// entry returns the object after the patch, with the metadata from the API server. It is created on demand: usually, the cache
+// shows the object before it is needed.
 func (p *patched) entry(answer *metav1.PartialObjectMetadata) entry {
 	e := entry{uid: answer.UID, version: answer.ResourceVersion, gone: vanished(answer)}
 	if p == nil || e.gone {

@@ -26,7 +26,7 @@ type Transition[P ~string] struct {
 	Why      decision.Reason
 }
 
-// News is what one status write changed.
+// News describes what one status write changed.
 type News[T client.Object, P ~string] struct {
 	Object T
 	// Transitions are those of the pass in order, at least one.
@@ -38,15 +38,15 @@ type News[T client.Object, P ~string] struct {
 //espalier:rights installations,executions,deployitems,targetsyncs,pipelines,deployer-*
 //	create,patch events.events.k8s.io: Events report what has happened; repeated ones are counted
 
-// EventsTo announces each write as one Event: its reason is the phase that was reached, its note names the phases on the way and the
-// cause. Success is reported up to two seconds late, so that a run that ends by then takes one Event and not two; failure is reported at
-// once. A failed run is a warning, whether an error or a decision ended it, and so is one that has met an obstacle.
+// EventsTo announces each write as one Event: its reason is the phase that was reached, its note names the phases on the way and the cause.
+// Success is reported up to two seconds late, so that a run that ends by then takes one Event instead of two; failure is reported at once.
+// A failed run is a warning, whether an error or a decision ended it, and so is a run that is blocked.
 func EventsTo[T client.Object, P ~string](recorder events.EventRecorder) func(context.Context, News[T, P]) {
 	h := &held[T, P]{recorder: recorder, news: map[types.UID]News[T, P]{}}
 	return h.announce
 }
 
-// held is news that may be reported together with what follows.
+// held is news that may be reported together with later news.
 type held[T client.Object, P ~string] struct {
 	recorder events.EventRecorder
 	mu       sync.Mutex
@@ -73,7 +73,7 @@ func ended[T client.Object, P ~string](news News[T, P]) bool {
 	return lsv1alpha1.Phase(news.Transitions[len(news.Transitions)-1].To).IsFinal()
 }
 
-// tell records what is known of an object, unless it was already recorded.
+// tell reports the held news of an object, unless that was already done.
 func (h *held[T, P]) tell(uid types.UID) {
 	h.mu.Lock()
 	news, found := h.news[uid]
@@ -115,7 +115,7 @@ func route[P ~string](transitions []Transition[P]) string {
 // maxNote is the limit of the API for the note of an Event, in bytes.
 const maxNote = 1024
 
-// Note truncates a text to what an Event can hold.
+// Note truncates a text to the size limit of an Event.
 func Note(note string) string {
 	if len(note) <= maxNote {
 		return note

@@ -13,13 +13,13 @@ import (
 )
 
 // Backoff is the rate limiter of all controllers: each failure of an object doubles its interval up to a cap, and
-// jitter keeps objects that failed together from coming back together.
+// jitter keeps objects that failed together from being retried together.
 type Backoff struct {
 	workqueue.TypedRateLimiter[reconcile.Request]
 	random func() float64
 }
 
-// These are the intervals of a retried object and of a conflict. A conflict means that the cache is behind by one event, so its interval
+// These are the intervals of a retried object and of a conflict. A conflict means that the cache lags by one event, so its interval
 // starts much lower.
 const (
 	retryBase, retryCap       = 200 * time.Millisecond, 5 * time.Minute

@@ -19,7 +19,7 @@ type Division interface {
 	Foreign(object client.Object) bool
 	// Shown returns the object that the cache shows under a key, nil if there is none. Callers must not change it.
 	Shown(kind client.Object, key types.NamespacedName) client.Object
-	// Owns reports whether this process works on an object. If the cache does not show that, it asks the API server.
+	// Owns reports whether this process works on an object. If the cache does not show that, it reads from the API server.
 	Owns(ctx context.Context, object client.Object) (bool, error)
 }
 

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// maxLag is how long a status that a decision has marked as not urgent may lag behind. Everything that takes longer is reported.
+// maxLag is how long a status that a decision has marked as not urgent may lag behind. A longer lag is reported.
 const maxLag = 2 * time.Second
 
 // lags records since when the status of each object has not been stored. The zero value is ready.
@@ -52,7 +52,7 @@ func (l *Loop[T, O, P, E]) lagging(req reconcile.Request, p *pass[T, O, P, E]) t
 	return 0
 }
 
-// sooner returns the shorter of two waits, of which the second may be unset.
+// sooner returns the shorter of two waits; the second may be unset.
 func sooner(wait, other time.Duration) time.Duration {
 	if other > 0 && other < wait {
 		return other
@@ -66,7 +66,7 @@ type waits struct {
 	begun map[reconcile.Request]time.Time
 }
 
-// since returns when the wait of an object started: now, if it is a new one.
+// since returns when the wait of an object started; now if it is new.
 func (w *waits) since(req reconcile.Request, now time.Time) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 	"espalier.dev/internal/tenancy"
 )
 
-// Kind is what the loop needs to know of a kind: T is the API type, O its facts, P its phases, E its effects.
+// Kind is what a kind implements for the loop: T is the API type, O its facts, P its phases, E its effects.
 type Kind[T client.Object, O any, P ~string, E any] interface {
 	// Observe reads everything that a decision may depend on. On error, it also returns the facts that are known about the object itself, so
 	// that Settle can record the error.
@@ -32,8 +32,8 @@ type Kind[T client.Object, O any, P ~string, E any] interface {
 	// Act executes one effect and returns the facts afterwards. It may change the metadata of object with PatchMetadata, but never its
 	// status.
 	Act(ctx context.Context, object T, observed O, effect E) (O, error)
-	// Settle is pure: it writes the outcome of a decision to the status of object and returns the facts afterwards. A non-nil error is what
-	// Observe or one of the effects returned; the decision is zero if it was Observe.
+	// Settle is pure: it writes the outcome of a decision to the status of object and returns the facts afterwards. A non-nil error was
+	// returned by Observe or by one of the effects; the decision is zero if it was Observe.
 	Settle(object T, observed O, d decision.Of[P, E], err error) O
 	// Phase returns the phase in the status, empty for kinds without phases.
 	Phase(object T) P
@@ -43,8 +43,8 @@ type Kind[T client.Object, O any, P ~string, E any] interface {
 
 // Learner is a kind with facts that are costly to read.
 type Learner[T client.Object, O any] interface {
-	// Learn reads the costly facts that the next decision depends on and that are not known yet. It is called before each decision. A failure
-	// to read is a fact as well: the decision says what follows from it.
+	// Learn reads the costly facts that the next decision depends on and that were not read yet. It is called before each decision. A failure
+	// to read is a fact as well: the decision handles it.
 	Learn(ctx context.Context, object T, observed O) O
 }
 
@@ -53,7 +53,7 @@ const maxSteps = 32
 
 // Loop reconciles one kind. Fields are set before the first use and not changed later.
 type Loop[T client.Object, O any, P ~string, E any] struct {
-	// Name is the kind as users read it in logs, metrics and events, for example "installation".
+	// Name is the name of the kind in logs, metrics and events, for example "installation".
 	Name string
 	Kind Kind[T, O, P, E]
 	// New returns an empty object to read into.
@@ -65,11 +65,11 @@ type Loop[T client.Object, O any, P ~string, E any] struct {
 	Clock  clock.PassiveClock
 	// Announce is called for each pass that changed a phase, after the write. Optional.
 	Announce func(ctx context.Context, news News[T, P])
-	// Confidential returns the values that an error about object must not show. It is called only if there is an error. Optional; what
+	// Confidential returns the values that an error about object must not show. It is called only if there is an error. Optional; text that
 	// foreign errors quote is omitted in any case.
 	Confidential func(ctx context.Context, object T) *masking.Values
 
-	// tenancy determines whose rights a pass has; Controller sets it.
+	// tenancy determines with whose rights a pass runs; Controller sets it.
 	tenancy *tenancy.Strict
 
 	// division is nil if this process does all of the work.
@@ -99,7 +99,7 @@ func (l *Loop[T, O, P, E]) Reconcile(ctx context.Context, req reconcile.Request)
 	return l.conclude(ctx, req, p)
 }
 
-// forget drops what is recorded of an object.
+// forget drops everything that is recorded about an object.
 func (l *Loop[T, O, P, E]) forget(req reconcile.Request) {
 	l.statuses.forget(req.NamespacedName)
 	l.lags.end(req)
@@ -164,7 +164,7 @@ func (l *Loop[T, O, P, E]) concludeError(ctx context.Context, req reconcile.Requ
 	}
 }
 
-// retry repeats a pass with backoff, or at the time that the error names: users read that time, so it must be true.
+// retry repeats a pass with backoff, or at the time that the error names: users see that time, so it must be correct.
 func (l *Loop[T, O, P, E]) retry(ctx context.Context, err error) (reconcile.Result, error) {
 	at := failure.NextAttempt(err)
 	if at.IsZero() {
@@ -175,7 +175,7 @@ func (l *Loop[T, O, P, E]) retry(ctx context.Context, err error) (reconcile.Resu
 }
 
 // afterEnd returns when to recheck an object that has failed permanently. If that has just ended a run, a request made meanwhile may start
-// now, or a next run may be due later: only another pass can tell.
+// now, or a next run may be due later: only another pass can determine that.
 func afterEnd(transitions int) time.Duration {
 	if transitions == 0 {
 		return 0
@@ -184,7 +184,7 @@ func afterEnd(transitions int) time.Duration {
 }
 
 // untilEndOf returns when to recheck an object that waits because of an error of that kind, in case the expected event does not arrive:
-// with backoff, and no later than the wait ends by itself.
+// with backoff, and no later than the end of the wait.
 func (l *Loop[T, O, P, E]) untilEndOf(req reconcile.Request, err error) time.Duration {
 	now := l.Clock.Now()
 	recheck := run.Recheck(l.waits.since(req, now), now)

@@ -48,7 +48,7 @@ func metadataDiff(before, after client.Object) ([]byte, error) {
 	return mustJSON(map[string]any{"metadata": metadata}), nil
 }
 
-// changeable returns the part of the metadata that controllers change.
+// changeable returns the part of the metadata that controllers modify.
 func changeable(object metav1.Object) []byte {
 	return mustJSON(metav1.ObjectMeta{
 		Annotations: object.GetAnnotations(),

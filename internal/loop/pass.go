@@ -29,7 +29,7 @@ type pass[T client.Object, O any, P ~string, E any] struct {
 	// mark detects whether a run has ended since, and ended are those that have.
 	mark  telemetry.Mark
 	ended []telemetry.Run
-	// err is what ended the pass early. A conflict is not an error but a reason to look again.
+	// err is what ended the pass early. A conflict is not an error but a reason for another pass.
 	err      error
 	conflict bool
 }
@@ -179,7 +179,7 @@ func mustJSON(value any) []byte {
 	return text
 }
 
-// statusPatch returns the locked merge patch from before to after, nil if they are equal.
+// statusPatch returns the locked merge patch from before to after; nil if they are equal.
 func statusPatch(object client.Object, before, after []byte) ([]byte, error) {
 	if bytes.Equal(before, after) {
 		return nil, nil

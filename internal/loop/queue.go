@@ -17,11 +17,12 @@ import (
 	"espalier.dev/internal/fairness"
 )
 
-// spareOf returns how many workers there are in addition to those that one namespace may keep busy. Because of them, a namespace with
-// nothing in progress need not wait for the end of another one's passes, some of which take minutes.
+// spareOf returns the number of workers in addition to those that one namespace may occupy. They ensure that an idle namespace need not
+// wait for the passes of another one, some of which take minutes.
 func spareOf(workers int) int { return workers / 4 }
 
-// Options returns the options of a controller with a fair queue: the given number of workers for each namespace, and some more for others.
+// Options returns the options of a controller with a fair queue: the given number of workers per namespace, and some more for other
+// namespaces.
 func Options(workers int) controller.Options {
 	workers = max(workers, 1)
 	return controller.Options{
@@ -57,7 +58,7 @@ type fairQueue struct {
 	alarms fairness.Alarms[reconcile.Request]
 	timer  *time.Timer
 	books  *books
-	// closed accepts no more additions; stopped also hands out nothing any more.
+	// closed is set once no additions are accepted; stopped is set once no objects are handed out either.
 	closed, stopped bool
 }
 
@@ -132,7 +133,7 @@ func (q *fairQueue) add(item reconcile.Request, class fairness.Class) {
 	q.wake.Signal()
 }
 
-// ring adds what is due.
+// ring adds the objects that are due.
 func (q *fairQueue) ring() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -180,7 +181,7 @@ func (q *fairQueue) GetWithPriority() (item reconcile.Request, priority int, shu
 	return item, priorityOf(class), false
 }
 
-// drained reports whether no more objects will come. The caller holds the lock. Objects that are being processed may be added again.
+// drained reports whether the queue stays empty. The caller holds the lock. Objects that are being processed may be added again.
 func (q *fairQueue) drained() bool { return q.closed && q.order.Len()+q.order.Working() == 0 }
 
 // Get implements workqueue.TypedInterface.
@@ -222,7 +223,7 @@ func (q *fairQueue) ShuttingDown() bool {
 	return q.closed
 }
 
-// ShutDown implements workqueue.TypedInterface. Nothing more is started: the next process checks everything when it starts.
+// ShutDown implements workqueue.TypedInterface. It starts no more work: the next process checks all objects when it starts.
 func (q *fairQueue) ShutDown() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -248,7 +249,7 @@ func (q *fairQueue) close() {
 	q.wake.Broadcast()
 }
 
-// books is a work queue that nothing is taken from for processing: it records what is added, taken and done, and provides the metrics of
+// books is a work queue that only records what is added, taken and done, and provides the metrics of
 // every work queue.
 type books struct {
 	*workqueue.Typed[reconcile.Request]
@@ -269,7 +270,7 @@ func (b *books) take(item reconcile.Request) {
 	b.Get()
 }
 
-// designated is an order without a choice: the next item is the one that was set.
+// designated is an order that returns the item that was set.
 type designated struct{ item reconcile.Request }
 
 func (d *designated) Touch(reconcile.Request) {}

@@ -10,7 +10,7 @@ import (
 	"espalier.dev/internal/tenancy"
 )
 
-// Controller returns the builder of a controller that runs this loop with the given number of workers for each namespace. The kind adds
+// Controller returns the builder of a controller that runs this loop with the given number of workers per namespace. The kind adds
 // watches for everything else that can change its facts, and completes it with the loop as the reconciler.
 func (l *Loop[T, O, P, E]) Controller(mgr ctrl.Manager, workers int) *builder.Builder {
 	l.tenancy = tenancy.Of(mgr)

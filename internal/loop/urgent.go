@@ -16,8 +16,8 @@ import (
 // urgentPriority is above that of events about the objects themselves, which is zero.
 const urgentPriority = 10
 
-// Urgent makes a controller process the objects of an event before it starts others. Events about sub-objects are urgent: what has started
-// is finished before more is started, so that of many objects, the first are done soon.
+// Urgent makes a controller process the objects of an event before it starts others. Events about sub-objects are urgent: work that has
+// started is finished before more is started, so that the first of many objects finish early.
 func Urgent(objects handler.MapFunc) handler.EventHandler {
 	return urgent{handler.EnqueueRequestsFromMapFunc(objects)}
 }

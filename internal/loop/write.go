@@ -16,7 +16,7 @@ import (
 )
 
 // PatchStatus sends a merge patch to the status of object, and returns the resulting metadata. The response contains only the metadata:
-// the sender knows the rest.
+// the caller has the rest.
 func PatchStatus(ctx context.Context, c client.Client, object client.Object, patch []byte) (metav1.Object, error) {
 	answer, err := metadataOf(c, object)
 	if err != nil {
@@ -28,7 +28,7 @@ func PatchStatus(ctx context.Context, c client.Client, object client.Object, pat
 	return answer, nil
 }
 
-// patchObject does the same for everything except the status.
+// patchObject is PatchStatus for everything except the status.
 func patchObject(ctx context.Context, c client.Client, object client.Object, patch []byte) (metav1.Object, error) {
 	answer, err := metadataOf(c, object)
 	if err != nil {

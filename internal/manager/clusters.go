@@ -21,7 +21,7 @@ func setupInClusters(mgr ctrl.Manager, d deployer.Deployer, opts deployer.Option
 	return deployer.Setup(mgr, d, opts)
 }
 
-// setupHelm adds the deployer of charts. Charts come from addresses that users name: from loopback only if the API server is also there.
+// setupHelm adds the deployer of charts. Users name the addresses of charts: loopback is permitted only if the API server is also there.
 func setupHelm(mgr ctrl.Manager, opts Options) error {
 	options := opts.deployerOptions(helm.Name)
 	options.CallTimeout = helm.CallTimeout

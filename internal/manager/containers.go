@@ -19,7 +19,7 @@ import (
 type ContainerOptions struct {
 	// Namespace is the namespace of all pods. If it is empty, they run in the namespaces of their deploy items.
 	Namespace string
-	// HelperImage contains espalier-container, which runs beside each image. DefaultImage is for deploy items that name none.
+	// HelperImage contains espalier-container, which runs beside each image. DefaultImage is the image of deploy items that name none.
 	HelperImage  string
 	DefaultImage string
 	// NodeSelector, Tolerations, Requests and Limits apply to all pods. Tolerations are in the syntax of container.ParseToleration.

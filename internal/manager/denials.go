@@ -22,7 +22,7 @@ import (
 const deniedFor = 2 * time.Minute
 
 // denials are the lists and watches that the API server denies to the caches. The caches retry; meanwhile the controllers that read from
-// them wait, or see stale objects. Nothing else would report a missing right.
+// them wait, or see stale objects. Only this probe reports a missing right.
 type denials struct {
 	now func() time.Time
 

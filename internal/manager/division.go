@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// maxNesting ends the walk up a circle of labels, which anybody can write.
+	// maxNesting limits the walk up the labels: any user can create a cycle.
 	maxNesting = 50
 	// cachePatience is how long an event waits for a cache that is not filled yet. A worker on the object waits longer.
 	cachePatience = 5 * time.Second
@@ -46,7 +46,7 @@ type division struct {
 
 var _ loop.Division = &division{}
 
-// foreignTo returns a function that recognises objects of another process, nil if there is no division.
+// foreignTo returns a function that detects objects of another process; nil if there is no division.
 func foreignTo(mgr ctrl.Manager) func(client.Object) bool {
 	if d := loop.DivisionOf(mgr); d != nil {
 		return d.Foreign
@@ -54,7 +54,7 @@ func foreignTo(mgr ctrl.Manager) func(client.Object) bool {
 	return nil
 }
 
-// errUnknown means that the cache lacks an object that is needed.
+// errUnknown means that the cache lacks a required object.
 type errUnknown struct{ key types.NamespacedName }
 
 func (e errUnknown) Error() string { return fmt.Sprintf("installation %s is not in the cache", e.key) }
@@ -87,8 +87,8 @@ func (d *division) Shown(kind client.Object, key types.NamespacedName) client.Ob
 	return object
 }
 
-// treeOf returns the key of the tree of an object. Objects outside trees are separate, except for TargetSyncs: all of a namespace belong
-// together, since they work only while there is one.
+// treeOf returns the key of the tree of an object. Objects outside trees are separate, except for TargetSyncs: those of a namespace belong
+// together, because a TargetSync works only if it is the only one.
 func (d *division) treeOf(ctx context.Context, object client.Object, find finder) (string, error) {
 	namespace, above := object.GetNamespace(), ""
 	switch o := object.(type) {
@@ -107,7 +107,7 @@ func (d *division) treeOf(ctx context.Context, object client.Object, find finder
 	return climb(ctx, types.NamespacedName{Namespace: namespace, Name: above}, find)
 }
 
-// finder returns an installation, nil if it does not exist.
+// finder returns an installation; nil if it does not exist.
 type finder func(context.Context, types.NamespacedName) (metav1.Object, error)
 
 // climb returns the key of the tree of an installation. An installation that does not exist counts as the root.
@@ -129,8 +129,8 @@ func climb(ctx context.Context, key types.NamespacedName, find finder) (string, 
 	return shard.Key(key.Namespace, key.Name), nil
 }
 
-// installationOf returns the name of the installation of an execution. They share a name, which also works if another client has removed
-// the owner.
+// installationOf returns the name of the installation of an execution. They share a name, which identifies it even if another client has
+// removed the owner.
 func installationOf(e *lsv1alpha1.Execution) string {
 	for _, owner := range e.OwnerReferences {
 		if owner.Kind == "Installation" {

@@ -15,8 +15,8 @@ import (
 )
 
 // gated returns a connection that sends its requests to the API server in a fair order, from anywhere in this process. While several
-// namespaces are active, they share a number of concurrent requests; more would only wait in the API server, which does not distinguish
-// namespaces. The connection's limit of requests per second still applies, and is also shared fairly.
+// namespaces are active, they share a number of concurrent requests; more requests would only wait in the API server, which does not
+// distinguish namespaces. The connection's limit of requests per second still applies, and is also shared fairly.
 func gated(config *rest.Config, shared int) *rest.Config {
 	limits := fairness.Limits{Shared: shared}
 	config = rest.CopyConfig(config)
@@ -28,7 +28,7 @@ func gated(config *rest.Config, shared int) *rest.Config {
 	return config
 }
 
-// gate lets requests pass in a fair order. Watches pass at once, since they do not end, and so do requests for the lease.
+// gate passes requests in a fair order. Watches pass at once, because they do not end, and so do requests for the lease.
 type gate struct {
 	mu        sync.Mutex
 	admission *fairness.Admission[*passage]
@@ -48,7 +48,7 @@ func newGate(limits fairness.Limits) *gate {
 	return g
 }
 
-// before makes the requests of a transport pass the gate.
+// before returns a transport that sends its requests through the gate.
 func (g *gate) before(next http.RoundTripper) http.RoundTripper {
 	return gatedTransport{gate: g, next: next}
 }
@@ -96,7 +96,7 @@ func (g *gate) pass(do func(*fairness.Admission[*passage], time.Time) []*passage
 
 var pathForm = regexp.MustCompile(`/(?:api/v1|apis/[^/]+/[^/]+)/(?:namespaces/([^/]+)/)?([a-z]+)(?:/|$)`)
 
-// namespaceIn returns the namespace of a request, empty if it has none, and whether it waits for its turn.
+// namespaceIn returns the namespace of a request, empty if it has none, and whether the request waits for its turn.
 func namespaceIn(request *http.Request) (namespace string, waits bool) {
 	match := pathForm.FindStringSubmatch(request.URL.Path)
 	if match == nil || match[2] == "leases" || request.URL.Query().Has("watch") {

@@ -90,7 +90,7 @@ func (r retries) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapc
 	return r.Core.Check(entry, checked)
 }
 
-// UseLogger makes it the logger of controller-runtime and of Kubernetes' client
+// UseLogger sets the logger of controller-runtime and of Kubernetes' client
 // library in this process.
 func UseLogger(log logr.Logger) {
 	ctrl.SetLogger(log)
@@ -112,7 +112,7 @@ func encoderFor(format string) (zap.Opts, error) {
 	}
 }
 
-// parseLevel returns a zap level, in which a greater verbosity is a smaller number.
+// parseLevel returns a zap level: higher verbosity is a smaller number.
 func parseLevel(level string) (zapcore.Level, error) {
 	switch level {
 	case "error":

@@ -29,7 +29,7 @@ import (
 // Disabled is an address that disables a listener.
 const Disabled = "0"
 
-// Options say which controllers to run, and how.
+// Options configure which controllers to run, and how.
 type Options struct {
 	// Controllers is a selection; see Select.
 	Controllers []string
@@ -39,7 +39,7 @@ type Options struct {
 	Workers    int
 	Concurrent map[string]int
 
-	// Shard is the part of the work that this process does, such as 2/5; empty means all of it. See shard.Parse.
+	// Shard is the share of the work of this process, such as 2/5; empty means all of it. See shard.Parse.
 	Shard string
 
 	// Namespaces are the only ones whose objects are processed; none means all.
@@ -60,7 +60,7 @@ type Options struct {
 	DeployerIdentity        string
 	DeployerTargetSelectors []string
 
-	// Tenancy says whose rights are used for the work of a namespace.
+	// Tenancy determines whose rights are used for the work in a namespace.
 	Tenancy Tenancy
 
 	// Pipelines configure promotions.
@@ -125,7 +125,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.addProcessFlags(flags)
 }
 
-// AddControllerFlags binds the options of the controllers, wherever they run.
+// AddControllerFlags binds the options of the controllers, for any process that runs them.
 func (o *Options) AddControllerFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(
 		&o.Controllers,
@@ -250,7 +250,7 @@ func (o *Options) Validate() error {
 	)
 }
 
-// validateProfiling keeps profiles on the machine, or in the pod: they show the content of memory without authentication.
+// validateProfiling restricts profiles to the machine or the pod: they show the content of memory without authentication.
 func (o *Options) validateProfiling() error {
 	if o.ProfilingAddress == "" || o.ProfilingAddress == Disabled {
 		return nil

@@ -28,15 +28,15 @@ type PipelineOptions struct {
 	EventsAddress string
 	// PollInterval is how often repositories are polled for changes of open pull requests.
 	PollInterval time.Duration
-	// RolloutDeadline is how long a promotion may take to arrive before it counts as stalled.
+	// RolloutDeadline is how long a promotion may take to roll out before it counts as stalled.
 	RolloutDeadline time.Duration
 
 	// ApplicationKinds are the kinds that pipelines may follow, each as KIND.GROUP.
 	ApplicationKinds []string
 
-	// ApprovalAddress is where signed approvals and webhook calls of Git servers arrive: host:port, or Disabled.
+	// ApprovalAddress is the address for signed approvals and webhook calls of Git servers: host:port, or Disabled.
 	ApprovalAddress string
-	// ApprovalCertificate and ApprovalKey are files; with them the server speaks TLS.
+	// ApprovalCertificate and ApprovalKey are files; with them the server uses TLS.
 	ApprovalCertificate, ApprovalKey string
 	// ApprovalTrustedProxies are networks whose X-Forwarded-For is trusted.
 	ApprovalTrustedProxies []string
@@ -147,7 +147,7 @@ func (o *PipelineOptions) trustedProxies() ([]netip.Prefix, error) {
 	return networks, nil
 }
 
-// applicationKinds parses the kinds. It rejects kinds of the core group: no application is one, and Secrets are.
+// applicationKinds parses the kinds. It rejects kinds of the core group, which has no applications, but Secrets.
 func (o *PipelineOptions) applicationKinds() ([]schema.GroupKind, error) {
 	var kinds []schema.GroupKind
 	for _, text := range o.ApplicationKinds {

@@ -30,7 +30,7 @@ type RegistryOptions struct {
 	// DefaultRepositoryContext is the repository of components for which neither an installation nor its Context names one, in the syntax of
 	// artifact.ParseDefault. Empty means that there is none.
 	DefaultRepositoryContext string
-	// Verification is one of installations.VerificationPolicies: it says whose signatures of components are checked.
+	// Verification is one of installations.VerificationPolicies: it determines when signatures of components are checked.
 	Verification string
 }
 
@@ -102,7 +102,7 @@ func (o *RegistryOptions) open(mgr ctrl.Manager) (*artifact.Registries, error) {
 	})
 }
 
-// components opens the directory of archives. Nothing in it can lead out of it, including links. It stays open as long as the process runs.
+// components opens the directory of archives. Nothing in it can lead outside, not even links. It stays open as long as the process runs.
 func (o *RegistryOptions) components() (fs.FS, error) {
 	if o.ComponentsDirectory == "" {
 		return nil, nil

@@ -32,11 +32,11 @@ import (
 type Controller struct {
 	// Name is its name in selections and flags.
 	Name string
-	// Description says in one line what it does.
+	// Description describes in one line what it does.
 	Description string
 	// Kinds are those that it requires. It is set up once the cluster serves all of them.
 	Kinds []schema.GroupVersionKind
-	// Counts is a list of the kind that metrics of state are about, if this controller counts it.
+	// Counts is a list type of the kind that the metrics of state count, if this controller counts it.
 	Counts client.ObjectList
 	// Setup adds it to a manager.
 	Setup func(ctrl.Manager, Options) error

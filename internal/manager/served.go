@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// Discovery cannot be watched. A kind that was installed a moment ago is found quickly, one that is installed later soon enough.
+	// Discovery cannot be watched. A kind that was installed a moment ago is found quickly, a later one less quickly.
 	firstLook = 250 * time.Millisecond
 	lastLook  = 10 * time.Second
 )

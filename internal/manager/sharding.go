@@ -68,9 +68,9 @@ func (o *Options) divide(mgr ctrl.Manager) (ctrl.Manager, error) {
 	return divided{Manager: mgr, division: &division{shard: s, cache: mgr.GetCache(), live: mgr.GetAPIReader()}}, nil
 }
 
-// shardLock is the lease of a process that shares the work with others. All of them are recorded in the Lease of a process that does all of
-// the work, so that the two never work at the same time. Each write carries the version that was read: of two processes that want the same
-// trees, one gets them, even if they disagree about the number of shards.
+// shardLock is the lease of a process that shares the work with others. All of them are recorded in the Lease that an unsharded process
+// uses, so that the two never work at the same time. Each write carries the version that was read: if two processes request the same trees,
+// only one gets them, even if they disagree about the number of shards.
 type shardLock struct {
 	leases   coordinationclient.LeaseInterface
 	meta     metav1.ObjectMeta
@@ -109,7 +109,7 @@ func newShardLock(config *rest.Config, opts Options, s shard.Shard) (*shardLock,
 	}, nil
 }
 
-// Get returns the record of the processes that block this one, or its own record. Several blocking processes look like one, which is
+// Get returns the record of the processes that block this one, or its own record. Several blocking processes appear as one, which is
 // renewed as long as one of them is.
 func (l *shardLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	lease, err := l.leases.Get(ctx, l.meta.Name, metav1.GetOptions{})
@@ -168,11 +168,11 @@ func (l *shardLock) Create(ctx context.Context, record resourcelock.LeaderElecti
 	return err
 }
 
-// toTheEnd returns a context for a write that takes the shard. A process that ends must not cancel it: the API server may have executed it,
-// and the elector releases only what it knows to have. The timeout of the client limits the wait.
+// toTheEnd returns a context for a write that takes the shard. The end of the process must not cancel it: the API server may have executed
+// it, and the elector releases only a lease that it has recorded. The timeout of the client limits the wait.
 func toTheEnd(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }
 
-// Update records this process, in place of those that overlap with it: their leases have expired. Without a holder, the record says that
+// Update records this process, in place of those that overlap with it: their leases have expired. Without a holder, the record shows that
 // the process has ended.
 func (l *shardLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if l.lease == nil {

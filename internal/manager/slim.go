@@ -12,11 +12,11 @@ import (
 	pipelinesv1alpha1 "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// Slim removes from an object what no controller reads, before it is cached: managed fields, and the annotation of kubectl apply, which
+// Slim removes unused metadata from an object before it is cached: managed fields, and the annotation of kubectl apply, which
 // contains a copy of the object, including the content of a Secret.
 //
-// An object that is written back as a whole must be complete: the write would remove what is missing. So kubectl's annotation stays
-// wherever a controller replaces objects, and where templates see it.
+// An object that is replaced as a whole must be complete: the write removes whatever is missing. So kubectl's annotation stays
+// on kinds that a controller replaces, and where templates see it.
 func Slim(object any) (any, error) {
 	accessor, err := meta.Accessor(object)
 	if err != nil {
@@ -30,7 +30,7 @@ func Slim(object any) (any, error) {
 	return object, nil
 }
 
-// neverReplaced reports whether controllers change an object only with patches. Templates do not see such objects either. Nested
+// neverReplaced reports whether controllers change an object only with patches. Templates do not see these objects either. Nested
 // installations, executions, deploy items, DataObjects and Targets are replaced.
 func neverReplaced(object any) bool {
 	switch o := object.(type) {

@@ -13,7 +13,7 @@ import (
 	"espalier.dev/internal/tenancy"
 )
 
-// Tenancy says whose rights are used for the work of a namespace.
+// Tenancy determines whose rights are used for the work in a namespace.
 type Tenancy string
 
 const (
@@ -49,7 +49,7 @@ func (o *Options) strictTenancy(config *rest.Config) *tenancy.Strict {
 	return strict
 }
 
-// arrange makes a manager work on its shard, and for the tenants if tenancy is strict.
+// arrange makes a manager work on its shard and, if tenancy is strict, on behalf of the tenants.
 func (o *Options) arrange(mgr ctrl.Manager, strict *tenancy.Strict) (ctrl.Manager, error) {
 	mgr, err := o.divide(mgr)
 	if err != nil || strict == nil {

@@ -17,7 +17,7 @@ const (
 	warningCode = 299
 	// finalizerAdvice comes with every write of an object that has our finalizers. Their names are part of the API.
 	finalizerAdvice = "prefer a domain-qualified finalizer name"
-	// manyWarnings bounds how many warnings are recorded; then each is logged again.
+	// manyWarnings limits how many warnings are recorded; beyond that, each warning is logged again.
 	manyWarnings = 1000
 )
 
@@ -31,7 +31,7 @@ type warnings struct {
 
 var _ rest.WarningHandlerWithContext = &warnings{}
 
-// HandleWarningHeaderWithContext is called for every warning in every answer.
+// HandleWarningHeaderWithContext is called for every warning in every response.
 func (w *warnings) HandleWarningHeaderWithContext(_ context.Context, code int, _ string, text string) {
 	if code == warningCode && text != "" && !strings.Contains(text, finalizerAdvice) && w.isNew(text) {
 		w.log.Info("The API server warns", "warning", text)

@@ -14,10 +14,10 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// all is the expression that selects everything.
+// all is the expression that selects all names.
 const all = "*"
 
-// Chooser returns a function that reports whether an expression selects a name. The expression is not anchored: a selects bar as well. An
+// Chooser returns a function that reports whether an expression selects a name. The expression is not anchored: "a" also selects "bar". An
 // empty one selects nothing.
 func Chooser(field, expression string) (func(name string) bool, error) {
 	switch expression {
@@ -88,7 +88,7 @@ func obstacle(reason string, err error) error {
 	return failure.NewRetryable(failure.Details{Operation: "Synchronise", Reason: reason}, err)
 }
 
-// NotOurs returns the error that a foreign object blocks the synchronisation.
+// NotOurs returns the error for a foreign object that blocks the synchronisation.
 func NotOurs(kind, name string) error {
 	return obstacle(ReasonNotOurs, fmt.Errorf(
 		"%s %s exists and was not created by a TargetSync, so it is left alone: delete or rename it, or hand it over with the label %s=%s",

@@ -35,7 +35,7 @@ func Decide(o Observed) Decision {
 		return conclude(o, obstacle(ReasonFailed, errors.New("the source has not been read")))
 	}
 	if o.Source.Err != nil {
-		// A Secret or a cluster may be fixed without a change of the TargetSync.
+		// A user may fix a Secret or a cluster without changing the TargetSync.
 		return conclude(o, failure.NewRetryable(failure.DetailsOf(o.Source.Err), o.Source.Err))
 	}
 	if effect := rotate(o); effect != nil {
@@ -54,7 +54,7 @@ func Decide(o Observed) Decision {
 	return conclude(o, join(problems))
 }
 
-// refusal returns why nothing is synchronised at all.
+// refusal returns why the TargetSync is not synchronised at all.
 func refusal(o Observed) error {
 	if err := Check(o.Spec); err != nil {
 		return err
@@ -82,7 +82,7 @@ func rotate(o Observed) Effect {
 	return nil
 }
 
-// latest keeps the time of a rotation from preceding that of its request, despite clock skew between machines.
+// latest ensures that a rotation is not earlier than its request, despite clock skew between machines.
 func latest(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b
@@ -90,7 +90,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// plausible returns zero for a time in the future, which cannot be right.
+// plausible returns zero for a time in the future, which is wrong.
 func plausible(at, now time.Time) time.Time {
 	if at.After(now.Add(time.Hour)) {
 		return time.Time{}
@@ -106,7 +106,7 @@ func rotated(o Observed) time.Time {
 	return o.LastRotation
 }
 
-// rotationDone reports whether the request for another token can be removed.
+// rotationDone reports whether the request for another token has been executed and can be removed.
 func rotationDone(o Observed) bool {
 	return o.RotationAsked && !o.RotationSeen.IsZero() && o.Source != nil && !o.Source.Rotated.Before(o.RotationSeen)
 }
@@ -114,7 +114,7 @@ func rotationDone(o Observed) bool {
 // conclude ends a synchronisation. It removes requests even after an error, because retries need no request.
 func conclude(o Observed, err error) Decision {
 	if done := rotationDone(o); o.Asked || done {
-		// The status is saved first: it says when the token was replaced.
+		// The status is saved first: it shows when the token was replaced.
 		return Decision{Do: []Effect{Hear{Rotation: done}}, SaveFirst: true}
 	}
 	if err != nil {
@@ -142,7 +142,7 @@ func told(o Observed) string {
 	return fmt.Sprintf("%d Targets are up to date", count)
 }
 
-// untilNext returns when to synchronise again: after the interval, or when the first credentials of a shoot must be renewed.
+// untilNext returns the time until the next synchronisation: the interval, or less if credentials of a shoot must be renewed earlier.
 func untilNext(o Observed) time.Duration {
 	next := Interval
 	if o.Source == nil {
@@ -156,7 +156,7 @@ func untilNext(o Observed) time.Duration {
 	return next
 }
 
-// retire deletes what was created. It does not need the source, which may no longer exist.
+// retire deletes everything that was created. It does not need the source, which may no longer exist.
 func retire(o Observed) Decision {
 	if !o.Finalizer {
 		return Decision{Wait: true, Why: decision.Reason{Code: "Deleted", Message: "waiting for others to remove their finalizers"}}
@@ -174,8 +174,8 @@ func retire(o Observed) Decision {
 	}
 }
 
-// removals deletes what is ours and not wanted, Secrets before Targets, and never the Secret of the source. While there are other
-// TargetSyncs, it leaves what they or Landscaper have created.
+// removals deletes objects that are ours and no longer wanted, Secrets before Targets, and never the Secret of the source. While there are
+// other TargetSyncs, it keeps the objects that they or Landscaper have created.
 func removals(o Observed, keep func(name string) bool) []Effect {
 	leave := func(name, by string) bool {
 		return keep(name) || by != o.Name && len(o.Others) > 0 || o.Failed[name] != nil
@@ -194,7 +194,7 @@ func removals(o Observed, keep func(name string) bool) []Effect {
 	return do
 }
 
-// failures returns what went wrong, in a stable order.
+// failures returns all errors, in a stable order.
 func failures(o Observed) []error {
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(o.Failed)) {

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// ByAnnotation on what a TargetSync has created is the name of the TargetSync.
+	// ByAnnotation, on an object that a TargetSync has created, is the name of the TargetSync.
 	ByAnnotation = "espalier.dev/targetsync"
-	// RotatedAnnotation on the Secret of the source is when its token was created.
+	// RotatedAnnotation, on the Secret of the source, is when its token was created.
 	RotatedAnnotation = "espalier.dev/token-rotated-at"
-	// RotatingAnnotation on a TargetSync is when the request for another token was seen.
+	// RotatingAnnotation, on a TargetSync, is when the request for another token was seen.
 	RotatingAnnotation = "espalier.dev/token-rotation-seen-at"
 	// RequestedAtAnnotation is the annotation with which tools of Flux request a reconcile.
 	RequestedAtAnnotation = "reconcile.fluxcd.io/requestedAt"
@@ -48,7 +48,7 @@ type Observed struct {
 	// Asked reports whether a reconcile is requested, RequestedAt is the value of Flux's request, if any.
 	Asked       bool
 	RequestedAt string
-	// RotationAsked reports whether another token is requested, RotationSeen is when that was seen.
+	// RotationAsked reports whether another token is requested, RotationSeen is when the request was seen.
 	RotationAsked bool
 	RotationSeen  time.Time
 	// LastRotation is the time of the last rotation in the status.
@@ -92,11 +92,11 @@ type Secret struct {
 
 // Source holds the facts about the source.
 type Source struct {
-	// Err is why nothing is known.
+	// Err is why the source could not be read.
 	Err error
 	// Rotated is when the token was created, zero if not by a TargetSync.
 	Rotated time.Time
-	// Secrets are those that the expression selects, Shoots the names of the selected shoots.
+	// Secrets are the selected Secrets, Shoots the names of the selected shoots.
 	Secrets map[string]Content
 	Shoots  []string
 }

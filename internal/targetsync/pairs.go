@@ -24,7 +24,7 @@ type pair struct {
 	spec   lsv1alpha1.TargetSpec
 }
 
-// wanted returns the desired pairs, by name, and what blocks others.
+// wanted returns the desired pairs, by name, and the errors that block others.
 func wanted(o Observed) (map[string]*pair, []error) {
 	pairs := map[string]*pair{}
 	var problems []error

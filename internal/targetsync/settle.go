@@ -55,7 +55,7 @@ func Settle(ts *lsv1alpha1.TargetSync, o Observed, d Decision, err error) Observ
 	return o
 }
 
-// linesOf returns what went wrong, one entry per problem.
+// linesOf returns the errors, one entry per problem.
 func linesOf(err error) []string {
 	if err == nil {
 		return nil

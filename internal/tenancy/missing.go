@@ -36,7 +36,7 @@ type Missing struct {
 	Namespace string
 }
 
-// Error names the right, and says how to grant it.
+// Error names the right and how to grant it.
 func (m *Missing) Error() string {
 	where := "at the cluster scope"
 	if m.Namespace != "" {
@@ -46,7 +46,7 @@ func (m *Missing) Error() string {
 		"this service account. They retry with backoff. To grant the right, %s", m.Account, m.Verb, m.Resource, where, m.remedy())
 }
 
-// remedy says what to do about it.
+// remedy describes how to grant the right.
 func (m *Missing) remedy() string {
 	if role := m.role(); role != "" {
 		return fmt.Sprintf("run: kubectl create rolebinding %s --clusterrole=%s --serviceaccount=%s:%s --namespace=%s",
@@ -75,7 +75,7 @@ func (m *Missing) role() string {
 	return ""
 }
 
-// err returns an error that says what could not be done. It is retried, because a right may be granted at any time.
+// err returns an error with the given text. It is retried, because a right may be granted at any time.
 func (m *Missing) err(text string) error {
 	return failure.NewRetryable(failure.Details{
 		Operation: "UseServiceAccount", Reason: ReasonRightMissing, Codes: []string{string(lsv1alpha1.ErrorUnauthorized)},
@@ -96,7 +96,7 @@ var denial = regexp.MustCompile(
 	`User "([^"]+)" cannot ([a-z]+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?`,
 )
 
-// Explain adds to an error of a tenant's work which right is missing and how to grant it, if that is the cause. All other errors, and those
+// Explain adds the missing right and how to grant it to an error of a tenant's work, if that is the cause. All other errors, and those
 // in shared tenancy, are returned unchanged.
 func Explain(ctx context.Context, err error) error {
 	tenant := From(ctx)

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// remembered is how long an answer about a right is cached: a revoked right takes effect after that.
+	// remembered is how long an answer about a right is cached: a revocation takes effect after that.
 	remembered = 10 * time.Second
 	// maxReviews is the maximum number of cached answers.
 	maxReviews = 4096
@@ -41,8 +41,8 @@ type answer struct {
 	until   time.Time
 }
 
-// MayGet returns an error if the tenant's service account may not read an object, and nil in shared tenancy. Call it before using something
-// from a cache for the tenant. Most service accounts may read all objects of a kind in their namespace, so that is queried first.
+// MayGet returns an error if the tenant's service account may not read an object, and nil in shared tenancy. Call it before using an object
+// from a cache for the tenant. Most service accounts may read all objects of a kind in their namespace, so it queries that first.
 func (t *Tenant) MayGet(ctx context.Context, resource schema.GroupResource, key client.ObjectKey) error {
 	if t == nil || t.aside {
 		return nil
@@ -80,7 +80,7 @@ func (s *Strict) ask(ctx context.Context, q question) (bool, error) {
 		return false, fmt.Errorf("check whether the service account %s may get %s in namespace %s: %w", q.account, q.resource, q.namespace, err)
 	}
 	allowed := review.Status.Allowed
-	// A denial for a single object is not cached: the right may be granted at any time, and each retry asks again.
+	// A denial for a single object is not cached: the right may be granted at any time, and each retry queries it again.
 	if allowed || q.name == "" {
 		s.reviews.remember(q, answer{allowed: allowed, until: now.Add(remembered)})
 	}

@@ -52,7 +52,7 @@ func Of(mgr ctrl.Manager) *Strict {
 	return nil
 }
 
-// Enter marks a context as that of the work on an object. When a namespace is deleted, the rights of its service accounts are deleted
+// Enter marks a context for the work on an object. When a namespace is deleted, the rights of its service accounts are deleted
 // first, and cannot be granted again: so the controllers use their own rights to clean up.
 func (s *Strict) Enter(ctx context.Context, object client.Object) context.Context {
 	if s == nil {
@@ -65,7 +65,7 @@ func (s *Strict) Enter(ctx context.Context, object client.Object) context.Contex
 	return tenant.In(ctx)
 }
 
-// Within marks a context as that of work for a namespace, on behalf of an object that names no Context.
+// Within marks a context for work in a namespace, for an object that names no Context.
 func (s *Strict) Within(ctx context.Context, namespace string) context.Context {
 	if s == nil || namespace == "" {
 		return ctx
@@ -91,8 +91,8 @@ func contextOf(object client.Object) string {
 //	get,list,watch contexts: which service account does the work of an object
 //	get,list,watch namespaces: to detect that a namespace is being deleted, where rights may disappear before the objects that need them
 
-// tenant determines the service account for objects with a Context. If the Context does not exist, the default one applies, which the
-// creator of the object could have named as well.
+// tenant determines the service account for objects with a Context. If the Context does not exist, the default one applies: the
+// creator of the object could have named it as well.
 func (s *Strict) tenant(ctx context.Context, namespace, name string) *Tenant {
 	tenant := &Tenant{strict: s}
 	found := &lsv1alpha1.Context{}
@@ -116,7 +116,7 @@ func (s *Strict) tenant(ctx context.Context, namespace, name string) *Tenant {
 	return tenant
 }
 
-// ends reports whether a namespace is being deleted. The API server decides: the cache may contain an earlier one of that name.
+// ends reports whether a namespace is being deleted. It reads from the API server: the cache may contain an earlier one of that name.
 func (s *Strict) ends(ctx context.Context, name string) bool {
 	for _, reader := range []client.Reader{s.cluster, s.live} {
 		namespace := &metav1.PartialObjectMetadata{}

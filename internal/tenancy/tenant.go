@@ -5,7 +5,7 @@ package tenancy
 
 import "context"
 
-// Tenant is the tenant for whom work is done, in strict tenancy. All methods may be called on nil, which stands for shared tenancy.
+// Tenant is the tenant on whose behalf work is done, in strict tenancy. All methods may be called on nil, which means shared tenancy.
 type Tenant struct {
 	strict  *Strict
 	account Account
@@ -23,7 +23,7 @@ func From(ctx context.Context) *Tenant {
 	return tenant
 }
 
-// In marks a context as that of the tenant's work.
+// In marks a context for the tenant's work.
 func (t *Tenant) In(ctx context.Context) context.Context {
 	if t == nil {
 		return ctx
@@ -52,7 +52,7 @@ func (t *Tenant) Itself() *Tenant {
 	return &itself
 }
 
-// Account returns the service account of the tenant, the zero value in shared tenancy. An error says why there is none.
+// Account returns the service account of the tenant, the zero value in shared tenancy. It returns an error if there is none.
 func (t *Tenant) Account() (Account, error) {
 	if t == nil {
 		return Account{}, nil

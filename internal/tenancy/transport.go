@@ -16,7 +16,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// Transport makes requests impersonate the tenant whose work they are. All other requests are sent unchanged.
+// Transport makes requests for a tenant's work impersonate the tenant. All other requests are sent unchanged.
 func (s *Strict) Transport(next http.RoundTripper) http.RoundTripper {
 	return transport{strict: s, next: next}
 }
@@ -45,7 +45,7 @@ func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	for _, header := range impersonation {
 		request.Header.Del(header)
 	}
-	// The API server adds the groups of a service account, unless others are given.
+	// The API server adds the groups of a service account, unless the request names others.
 	request.Header.Set(impersonation[0], tenant.account.User())
 	return t.next.RoundTrip(request)
 }
