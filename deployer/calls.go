@@ -60,7 +60,7 @@ func (k *kind) remove(ctx context.Context, item *lsv1alpha1.DeployItem, o *deplo
 	}
 }
 
-// unreachable reports whether an error says that the target cannot be reached at present.
+// unreachable reports whether an error means that the target is currently unreachable.
 func unreachable(err error) bool {
 	return slices.Contains(
 		[]string{target.ReasonUnreachable, target.ReasonSecretMissing, target.ReasonTokenRefused},
@@ -109,9 +109,8 @@ func (k *kind) inside(
 	return err
 }
 
-// tellOfObstacle announces an obstacle: a target or a registry does not answer, rejects the credential, or does not have what
-// the item needs. The event comes when the obstacle appears, long before the item's deadline. The end of a job reports the
-// errors that end it.
+// tellOfObstacle announces an obstacle: a target or a registry does not answer, rejects the credential, or lacks something that the item
+// needs. It sends the event when the obstacle appears, long before the item's deadline. The end of a job reports the errors that end it.
 func (k *kind) tellOfObstacle(ctx context.Context, item *lsv1alpha1.DeployItem, call string, err error) {
 	reason := failure.DetailsOf(err).Reason
 	if !failure.IsObstacle(err) && reason != lsv1alpha1.ReasonNoTargetFound {
@@ -124,7 +123,7 @@ func (k *kind) tellOfObstacle(ctx context.Context, item *lsv1alpha1.DeployItem, 
 	}
 }
 
-// tellOfMissingTarget announces that an item starts to wait for a Target that does not exist.
+// tellOfMissingTarget announces that an item starts to wait for a missing Target.
 func (k *kind) tellOfMissingTarget(item *lsv1alpha1.DeployItem, d deployitem.Decision) {
 	if !d.Wait || d.Why.Code != lsv1alpha1.ReasonNoTargetFound || !k.memory.complain(item.UID, d.Why.Code) {
 		return

@@ -21,9 +21,9 @@ type Cluster = target.Cluster
 // or its credential rotates.
 type Clusters = target.Clusters
 
-// NewClusters returns the Clusters for all Targets that a manager can read, for Options.Clusters. Secrets of Targets are read when needed
-// and never cached: a cache would hold every Secret. Targets may point to loopback only if the manager's own API server is there. Clients
-// and watches end with the manager.
+// NewClusters returns the Clusters for all Targets that a manager can read, for Options.Clusters. Secrets of Targets are read on demand
+// and never cached, because a cache contains every Secret. Targets may point to loopback only if the manager's own API server is there.
+// Clients and watches end with the manager.
 func NewClusters(mgr ctrl.Manager) (*Clusters, error) {
 	clusters := target.NewClusters(target.Options{
 		Host:       mgr.GetAPIReader(),

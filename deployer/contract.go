@@ -20,25 +20,25 @@ import (
 type Deployer interface {
 	// Type is the type of the deploy items.
 	Type() lsv1alpha1.DeployItemType
-	// Intend reads the item's configuration and returns the provider status to store before anything is touched: the objects
-	// that it already lists and those about to be created, so that a crash in the middle of Deploy leaves no unrecorded
-	// object behind. It writes nothing. Nil keeps the stored status.
+	// Intend reads the item's configuration and returns the provider status to store before anything is changed: the objects that it already
+	// lists and those about to be created, so that a crash in the middle of Deploy leaves no unrecorded object behind. It writes nothing. Nil
+	// keeps the stored status.
 	Intend(ctx context.Context, work Work) (runtime.Object, error)
-	// Deploy brings the target closer to what the item asks for. It never waits for the target: when something must happen
-	// there first, it returns a Progress that says so, and arranges for Work.Wake to be called.
+	// Deploy brings the target closer to what the item requires. It never waits for the target: if something must happen there first, it
+	// returns a Progress that names it, and arranges for Work.Wake to be called.
 	Deploy(ctx context.Context, work Work) (Progress, error)
 	// Delete removes what Deploy has created, in the same manner.
 	Delete(ctx context.Context, work Work) (Progress, error)
 }
 
-// Repairer is implemented by deployers that repair what they have deployed while no job runs, as continuousReconcile asks.
+// Repairer is implemented by deployers that repair what they have deployed while no job runs, as continuousReconcile requires.
 // The library calls it only for items whose last job succeeded and whose spec has not changed since, and never concurrently
 // with Deploy or Delete.
 type Repairer interface {
 	// NextRepair returns the time of the first repair after the given time; false if there is none. It is called with the
 	// end of the last job or of the last repair, whichever is later, and uses only the item's configuration and status.
 	NextRepair(item *lsv1alpha1.DeployItem, after time.Time) (time.Time, bool)
-	// Repair compares the target with what the item asks for and corrects what differs. If nothing differs, it returns a Progress
+	// Repair compares the target with what the item requires and corrects the differences. If nothing differs, it returns a Progress
 	// without Repaired and ProviderStatus, and nothing is written. It does not wait for readiness. A repair that takes longer
 	// than one call returns a Progress that is not Done and sets Recheck: it is called again then, or earlier by Work.Wake.
 	Repair(ctx context.Context, work Work) (Progress, error)
@@ -54,7 +54,7 @@ type LongRepairer interface {
 
 // Work is the input of a deployer call.
 type Work struct {
-	// Item is a copy that the deployer must not change. Its status.providerStatus is what Intend and earlier calls returned.
+	// Item is a copy that the deployer must not change. Its status.providerStatus was returned by Intend and earlier calls.
 	Item *lsv1alpha1.DeployItem
 	// Cluster is the target; nil if the item names none, or if its type is not a cluster.
 	Cluster *Cluster
@@ -76,7 +76,7 @@ type Reason = decision.Reason
 
 // Progress is the result of a deployer call.
 type Progress struct {
-	// Done reports whether nothing is left to do: everything is applied and ready, or everything is gone.
+	// Done reports whether the work is complete: everything is applied and ready, or everything is gone.
 	Done bool
 	// Waiting is what the deployer waits for, unless Done.
 	Waiting Reason
@@ -90,6 +90,6 @@ type Progress struct {
 	// TakenOver names the objects that another deploy item managed before this call wrote them, in a sentence for an event.
 	// Empty if there were none.
 	TakenOver string
-	// Repaired says what a Repair corrected, in a sentence for an event. Empty if nothing differed.
+	// Repaired describes what a Repair corrected, in a sentence for an event. Empty if nothing differed.
 	Repaired string
 }

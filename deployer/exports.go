@@ -34,8 +34,8 @@ func exportsOf(progress Progress) ([]byte, error) {
 //espalier:rights deployer-*
 //	get,create,update,delete secrets: what deploy items export
 
-// storeExports writes exports to the item's Secret. It tries to create the Secret first, without reading it, because the
-// first job is where speed counts.
+// storeExports writes exports to the item's Secret. It tries to create the Secret first, without reading it, because speed matters in the
+// first job.
 func (k *kind) storeExports(ctx context.Context, item *lsv1alpha1.DeployItem, exports []byte) error {
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
@@ -72,7 +72,7 @@ func (k *kind) replaceExports(ctx context.Context, item *lsv1alpha1.DeployItem, 
 	return k.client.Update(ctx, secret)
 }
 
-// belongs reports whether a Secret holds the exports of an item: the item owns it, or the item refers to it, as items of
+// belongs reports whether a Secret contains the exports of an item: the item owns it, or the item refers to it, as items of
 // earlier controllers do.
 func belongs(secret *corev1.Secret, item *lsv1alpha1.DeployItem) bool {
 	ref := item.Status.ExportReference
@@ -88,7 +88,7 @@ func configurationProblem(cause error) error {
 
 // DropExports deletes the Secret with the exports of an item, if it exists and belongs to the item.
 func DropExports(ctx context.Context, live client.Reader, writer client.Writer, item *lsv1alpha1.DeployItem) error {
-	ctx = tenancy.Own(ctx) // what was created for an item goes with it, whatever rights its namespace still has
+	ctx = tenancy.Own(ctx) // objects of an item are deleted with it, regardless of the rights that remain in its namespace
 	secret := &corev1.Secret{}
 	key := client.ObjectKey{Namespace: item.Namespace, Name: deployitem.ExportSecretName(item.Name)}
 	if err := live.Get(ctx, key, secret); err != nil {

@@ -77,7 +77,7 @@ func (k *kind) Settle(item *lsv1alpha1.DeployItem, o deployitem.Observed, d depl
 	return o
 }
 
-// Observe reads the item's Target and what this process has cached about the item.
+// Observe reads the item's Target and the facts that this process has cached about the item.
 func (k *kind) Observe(ctx context.Context, item *lsv1alpha1.DeployItem, now time.Time) (deployitem.Observed, error) {
 	s := deployitem.Snapshot{Item: item, Role: k.role, Intended: k.memory.intended(item), RepairAt: k.repairAt(item), Now: now}
 	var err error
@@ -95,7 +95,7 @@ func (k *kind) Observe(ctx context.Context, item *lsv1alpha1.DeployItem, now tim
 	return o, err
 }
 
-// shown masks secrets in a text about what an item waits for. Items wait long, and for the same thing, so the last answer is
+// shown masks secrets in a text about what an item waits for. Items often wait long for the same object, so the last result is
 // cached.
 func (k *kind) shown(ctx context.Context, item *lsv1alpha1.DeployItem, text string) string {
 	if text == "" {
@@ -112,8 +112,8 @@ func (k *kind) shown(ctx context.Context, item *lsv1alpha1.DeployItem, text stri
 	return shown
 }
 
-// targetOf returns the item's Target, nil if it does not exist. If its absence would release the item, the API server is
-// asked, because the cache may be stale.
+// targetOf returns the item's Target, nil if it does not exist. If its absence releases the item, targetOf reads from the API server,
+// because the cache may be stale.
 func (k *kind) targetOf(ctx context.Context, item *lsv1alpha1.DeployItem) (*lsv1alpha1.Target, error) {
 	ref := item.Spec.Target
 	if ref == nil || ref.Namespace != "" && ref.Namespace != item.Namespace {
@@ -142,7 +142,7 @@ func readTarget(ctx context.Context, reader client.Reader, key client.ObjectKey)
 //espalier:rights deployer-*
 //	patch deployitems,deployitems/status: finalizers, annotations and status of what it works on
 
-// Act carries out one effect.
+// Act executes one effect.
 func (k *kind) Act(
 	ctx context.Context,
 	item *lsv1alpha1.DeployItem,
@@ -185,7 +185,7 @@ func (k *kind) Act(
 	return o, err
 }
 
-// announce reports the end of a job and nothing before it, because each event costs a request. The success of an item of an execution is
+// announce reports only the end of a job, because each event costs a request. The success of an item of an execution is
 // reported by the installation above it.
 func (k *kind) announce() func(context.Context, loop.News[*lsv1alpha1.DeployItem, lsv1alpha1.Phase]) {
 	tell := loop.EventsTo[*lsv1alpha1.DeployItem, lsv1alpha1.Phase](k.recorder)

@@ -24,7 +24,7 @@ type queue struct {
 	inner workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
-// start is called when the controller starts; before that, there is no queue to add to.
+// start is called when the controller starts; before that, there is no queue.
 func (q *queue) start(_ context.Context, inner workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -47,7 +47,7 @@ type calls struct {
 	running map[types.UID]running
 }
 
-// running identifies the work that a call was made for.
+// running identifies the work of a call.
 type running struct {
 	job, finished string
 	generation    int64
@@ -81,9 +81,9 @@ func (c *calls) known(uid types.UID) bool {
 	return known
 }
 
-// notice cancels the call for an item that has another job now, or has finished the job of the call: after an interrupt, a
+// notice cancels the call for an item that has a new job, or has finished the job of the call: after an interrupt, a
 // timeout, or when a job arrives during a repair. In the continuous flow, a new spec and a final phase have the same effect.
-// The item must not be older than the one that the call was made for.
+// The item must not be older than the one of the call.
 func (c *calls) notice(item *lsv1alpha1.DeployItem) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,7 +106,7 @@ func (c *calls) cancel(uid types.UID) {
 	}
 }
 
-// memory is what the process caches about items and can afford to lose. The zero value is ready.
+// memory contains facts about items that the process can lose without harm. The zero value is ready.
 type memory struct {
 	mu    sync.Mutex
 	items map[types.UID]recollection
@@ -167,7 +167,7 @@ func (m *memory) repair(uid types.UID) {
 	m.update(uid, func(r *recollection) { r.repairs = true })
 }
 
-// complain records why something failed, and reports whether that is news. An empty complaint means that all is well.
+// complain records why something failed, and reports whether that is news. An empty complaint means that there is no failure.
 func (m *memory) complain(uid types.UID, complaint string) (news bool) {
 	m.mu.Lock()
 	before := m.items[uid].complaint
@@ -205,7 +205,7 @@ func (f *follower) OnAdd(any, bool) {}
 // lookLimit bounds the read of an item's newest version. Usually it comes from the cache.
 const lookLimit = 10 * time.Second
 
-// OnUpdate cancels a call that has become obsolete. The event may be older than the item of the call, so the newest version counts.
+// OnUpdate cancels a call that has become obsolete. The event may be older than the item of the call, so it reads the newest version.
 func (f *follower) OnUpdate(_, object any) {
 	item, ok := object.(*lsv1alpha1.DeployItem)
 	if !ok || !f.kind.calls.known(item.UID) {
@@ -219,7 +219,7 @@ func (f *follower) OnUpdate(_, object any) {
 	}
 }
 
-// OnDelete cancels the call for the item and forgets the item.
+// OnDelete cancels the call for the item and drops its state.
 func (f *follower) OnDelete(object any) {
 	if unknown, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
 		object = unknown.Obj

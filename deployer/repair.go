@@ -20,7 +20,7 @@ import (
 	"espalier.dev/internal/loop"
 )
 
-// repair calls the deployer's Repair. It first asks the API server, because a job that the cache does not show yet takes
+// repair calls the deployer's Repair. It first reads from the API server, because a job that the cache does not show yet takes
 // precedence. In a suspended tree, it skips a repair that has not started.
 func (k *kind) repair(ctx context.Context, item *lsv1alpha1.DeployItem, o *deployitem.Observed) error {
 	if err := k.proveNewest(ctx, item); err != nil {

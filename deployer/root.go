@@ -14,7 +14,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// maxNesting bounds the walk up a cycle of labels: anybody can write labels.
+// maxNesting limits the walk up the labels: any user can create a cycle.
 const maxNesting = 50
 
 //espalier:rights deployer-*

@@ -40,7 +40,7 @@ type Options struct {
 	Identity string
 	// TargetSelectors select the items by their Target; none means all.
 	TargetSelectors []TargetSelector
-	// Clusters connects to the target clusters, see NewClusters. Deployers that need none leave it out; Work.Cluster is nil
+	// Clusters connects to the target clusters, see NewClusters. Deployers that need none omit it; Work.Cluster is nil
 	// then.
 	Clusters *Clusters
 	// Workers is the number of items processed in parallel.
@@ -62,7 +62,7 @@ const (
 //espalier:rights deployer-manifest,deployer-helm
 //	list,watch secrets: a new kubeconfig is used at once; only metadata is cached
 
-// Setup adds a deployer to a manager. The deployer is called for the items of its type only.
+// Setup adds a deployer to a manager. The deployer is called only for items of its type.
 func Setup(mgr ctrl.Manager, d Deployer, opts Options) error {
 	opts = opts.withDefaults()
 	if err := opts.validate(); err != nil {
@@ -119,8 +119,8 @@ func (o Options) validate() error {
 	return nil
 }
 
-// index indexes items by their Target, and Targets by the Secret that holds their content. Each deployer has separate
-// indexes; its index of items contains only those that a change of a Target can concern.
+// index indexes items by their Target, and Targets by the Secret that holds their content. Each deployer has separate indexes; its index of
+// items contains only those that a change of a Target can affect.
 func (k *kind) index(mgr ctrl.Manager) error {
 	err := mgr.GetFieldIndexer().
 		IndexField(context.Background(), &lsv1alpha1.Target{}, k.secretIndexName(), func(object client.Object) []string {
@@ -146,7 +146,7 @@ func (k *kind) indexName() string { return "target of " + k.opts.Name }
 
 func (k *kind) secretIndexName() string { return "secret of " + k.opts.Name }
 
-// concerns reports whether an event of an object is of interest: items of this type that have work to do or that the
+// concerns reports whether an event of an object is relevant: items of this type that have work to do or that the
 // deployer repairs.
 func (k *kind) concerns(object client.Object) bool {
 	item, ok := object.(*lsv1alpha1.DeployItem)
@@ -156,7 +156,7 @@ func (k *kind) concerns(object client.Object) bool {
 	return item.Spec.Type == k.deployer.Type() && (deployitem.HasWork(item) || k.looksAfter(item))
 }
 
-// filter admits the events that concern this deployer, and every deletion, so that the loop forgets the item.
+// filter admits the events that concern this deployer, and every deletion, so that the loop drops its state of the item.
 func (k *kind) filter() predicate.Predicate {
 	filter := predicate.NewPredicateFuncs(k.concerns)
 	filter.DeleteFunc = func(event.DeleteEvent) bool { return true }

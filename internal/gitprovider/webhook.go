@@ -11,7 +11,7 @@ import (
 	"errors"
 )
 
-// Event is the content of a webhook call: something happened to this pull request, or to the checks of this commit. It is only a hint to
+// Event is the content of a webhook call: a change of this pull request, or of the checks of this commit. It is only a hint to
 // poll sooner.
 type Event struct {
 	// Repository of the pull request. The host is empty if the provider does not send it.
@@ -25,7 +25,7 @@ type Event struct {
 var (
 	// ErrUnsigned means that a webhook call does not prove that it comes from the provider. Its content must not be trusted.
 	ErrUnsigned = errors.New("the call is not signed with the secret of the webhook")
-	// ErrIgnored means that a call is authentic and neither about a pull request nor about checks, for example a test of the webhook.
+	// ErrIgnored means that a call is authentic but concerns neither a pull request nor checks, for example a test of the webhook.
 	ErrIgnored = errors.New("the call is not about a pull request")
 	// ErrUnreadable means that a call is authentic and cannot be parsed.
 	ErrUnreadable = errors.New("the body of the call does not have the documented form")

@@ -72,7 +72,7 @@ func readAccess(namespace string, content []byte) (*access, error) {
 	}
 }
 
-// ServiceAccount returns the service account in the Target's namespace that the content of a Target refers to, and whether its token
+// ServiceAccount returns the service account in the Target's namespace to which the content of a Target refers, and whether its token
 // goes to a cluster other than the one that holds the Target. The name is empty if the content has its own credential, or cannot be
 // read.
 func ServiceAccount(content []byte) (name string, elsewhere bool) {
@@ -242,7 +242,7 @@ func clusterID(config *rest.Config) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// writeParts separates the parts, so that none can pass for the end of another.
+// writeParts separates the parts unambiguously.
 func writeParts(h hash.Hash, parts ...string) {
 	var size [8]byte
 	for _, part := range append(parts, "") {

@@ -49,7 +49,7 @@ const (
 	noImpersonation = "impersonation is not supported; use a credential of that user or service account"
 )
 
-// refused explains the keys that are valid in a kubeconfig, but not here.
+// refused explains why keys that are valid in a kubeconfig are rejected here.
 var refused = map[string]string{
 	"exec":                     "commands do not run in the controller; use a token or a client certificate",
 	"auth-provider":            "authentication plug-ins do not run in the controller; use a token or a client certificate",

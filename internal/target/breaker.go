@@ -66,7 +66,7 @@ func (b *breaker) enter() (*attempt, error) {
 	return a, nil
 }
 
-// open returns the error with which a request made now would fail at once; nil if it would be sent.
+// open returns the error with which a request fails at once; nil if it is sent.
 func (b *breaker) open() error {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -85,7 +85,7 @@ func (b *breaker) errorLocked() error {
 		&Unreachable{Server: b.server, Since: b.since, Until: until, cause: b.cause})
 }
 
-// succeeded records that the cluster answered, whatever the answer.
+// succeeded records that the cluster answered, even with an error.
 func (a *attempt) succeeded() {
 	b := a.breaker
 	b.mutex.Lock()
@@ -118,7 +118,7 @@ func (a *attempt) failed(cause error) error {
 	return b.errorLocked()
 }
 
-// abandoned records that the caller gave up before there was a result.
+// abandoned records that the caller stopped before there was a result.
 func (a *attempt) abandoned() {
 	if !a.probe {
 		return

@@ -13,7 +13,7 @@ import (
 )
 
 // Cluster is a target cluster together with the credential of a Target. Its methods may be called from several goroutines. Do not keep it
-// longer than one pass, except for a watch: another call of Clusters.For costs nothing, and notices when the credential has changed.
+// longer than one pass, except for a watch: another call of Clusters.For costs nothing, and uses a changed credential.
 type Cluster struct {
 	id      string
 	config  *rest.Config
@@ -41,8 +41,8 @@ func (c *Cluster) Mapper() meta.RESTMapper { return c.mapper }
 func (c *Cluster) ID() string { return c.id }
 
 // Watch calls wake when the object may have changed since the call of Watch, from any goroutine and possibly more often than needed; wake
-// must not block. Read the object after Watch has returned, so that no change is missed. stop may be called repeatedly; a wake that is
-// already under way may still arrive after it. A key without a name means all objects of the kind, in the namespace or, without one, in
+// must not block. Read the object after Watch has returned, so that no change is missed. stop may be called repeatedly; a call of wake that
+// has already started may still follow it. A key without a name means all objects of the kind, in the namespace or, without one, in
 // the cluster.
 //
 // Watches are shared per kind and namespace and carry metadata only. While the cluster cannot be watched, because it is unreachable,
@@ -52,7 +52,7 @@ func (c *Cluster) Watch(gvk schema.GroupVersionKind, key client.ObjectKey, wake 
 	return c.watches.add(watchKey{gvk: gvk, namespace: key.Namespace}, key.Name, wake)
 }
 
-// ready returns the error with which a request would fail without reaching the cluster.
+// ready returns the error with which a request fails without reaching the cluster.
 func (c *Cluster) ready(ctx context.Context) error {
 	if err := c.breaker.open(); err != nil {
 		return err

@@ -37,14 +37,14 @@ type Options struct {
 	Clock clock.PassiveClock
 
 	// Dialer restricts the addresses that Targets may use. Allow loopback only if the API server that holds the Targets listens
-	// there, too: in a pod, loopback is the pod itself. Targets with selfConfig use HostConfig's address, whatever it is.
+	// there, too: in a pod, loopback is the pod itself. Targets with selfConfig always use HostConfig's address.
 	Dialer dial.Rules
 
-	// Scheme has the types that clients understand besides unstructured objects; default the types of Kubernetes.
+	// Scheme has the types that clients support in addition to unstructured objects; default the types of Kubernetes.
 	Scheme *runtime.Scheme
 
 	// FewKinds makes clients discover kinds by group and version, with a small request for each, instead of all kinds of a cluster
-	// at once. In a cluster with many kinds, knowledge of all of them takes a megabyte or more.
+	// at once. In a cluster with many kinds, the list of all of them takes a megabyte or more.
 	FewKinds bool
 
 	// WrapTransport, if set, wraps the transport of every request to a target cluster.
@@ -54,7 +54,7 @@ type Options struct {
 const (
 	// idleAfter is how long an unused client is kept.
 	idleAfter = 15 * time.Minute
-	// maxClients bounds the number of clients.
+	// maxClients limits the number of clients.
 	maxClients = 1000
 )
 
@@ -231,8 +231,8 @@ func (c *Clusters) reject(key fingerprint, cluster *Cluster) {
 	}
 }
 
-// Drop closes the connections of a cluster that its only user no longer needs, and forgets its client. Any other user gets a new
-// client at the next call; requests under way are not disturbed.
+// Drop closes the connections of a cluster that its only user no longer needs, and drops its client. Any other user gets a new
+// client at the next call; requests in progress continue.
 func (c *Clusters) Drop(cluster *Cluster) {
 	c.mutex.Lock()
 	for key, entry := range c.clients {

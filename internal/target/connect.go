@@ -35,7 +35,7 @@ type route struct {
 	wrap func(http.RoundTripper) (http.RoundTripper, error)
 }
 
-// connect creates a client for a Target. It sends nothing. The client calls rejected when the cluster does not accept the
+// connect creates a client for a Target. It sends no request. The client calls rejected when the cluster does not accept the
 // credential.
 func (c *Clusters) connect(a *access, rejected func()) (*Cluster, error) {
 	way, err := c.routeOf(a)
@@ -131,7 +131,7 @@ func (c *Clusters) guardedRoute(config *rest.Config, shown credential) (*route, 
 	return &route{server: config, transport: c.options.Dialer.Transport(trust), credential: shown}, nil
 }
 
-// selfRoute returns the route to the cluster that holds the Targets, with the rights of a service account and none of the
+// selfRoute returns the route to the cluster that contains the Targets, with the rights of a service account and none of the
 // controller's.
 func (c *Clusters) selfRoute(wish *tokenWish) (*route, error) {
 	source, err := c.tokens(wish)
@@ -141,7 +141,7 @@ func (c *Clusters) selfRoute(wish *tokenWish) (*route, error) {
 	return c.hostRoute(rest.AnonymousClientConfig(c.options.HostConfig), source)
 }
 
-// hostRoute returns the route to the cluster that holds the Targets. The operator chose its address, so the rules for users' addresses
+// hostRoute returns the route to the cluster that contains the Targets. The operator chose its address, so the rules for users' addresses
 // do not apply.
 func (c *Clusters) hostRoute(config *rest.Config, shown credential) (*route, error) {
 	address, _, err := rest.DefaultServerUrlFor(config)

@@ -15,7 +15,7 @@ import (
 )
 
 // connections counts the connections of one transport, so that they can be closed when their last request has ended. The transport
-// itself closes only connections that are idle at that moment, which a just cancelled watch is not.
+// itself closes only connections that are idle at that moment, unlike that of a watch that was just cancelled.
 type connections struct {
 	transport *http.Transport
 	tasks     *taskgroup.Group

@@ -55,7 +55,7 @@ func (a *authorizer) RoundTrip(request *http.Request) (*http.Response, error) {
 		closeBody(request.Body)
 		return nil, err
 	}
-	// The Target determines the credential, not what a client adds.
+	// The Target determines the credential; any credential from a client is replaced.
 	request = request.Clone(request.Context())
 	for _, header := range []string{"Authorization", "Impersonate-User", "Impersonate-Group", "Impersonate-Uid"} {
 		request.Header.Del(header)

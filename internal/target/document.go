@@ -14,11 +14,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxContent bounds the size of parsed content. A kubeconfig with a bundle of certificate authorities has some ten thousand
+// maxContent limits the size of parsed content. A kubeconfig with a bundle of certificate authorities has some ten thousand
 // bytes.
 const maxContent = 256 << 10
 
-// node is a part of a YAML or JSON document and its path. It is read strictly: what two parsers could understand differently is an
+// node is a part of a YAML or JSON document and its path. It is read strictly: content that two parsers could interpret differently is an
 // error. No error contains a value.
 type node struct {
 	yaml *yaml.Node
@@ -129,7 +129,7 @@ func (n node) fields() ([]field, error) {
 	return result, nil
 }
 
-// set sets a key of a mapping to a text, replacing its value. Anything but a mapping stays unchanged.
+// set sets a key of a mapping to a text, replacing its value. Any other node stays unchanged.
 func (n node) set(key, text string) {
 	if n.yaml.Kind != yaml.MappingNode {
 		return

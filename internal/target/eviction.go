@@ -5,10 +5,10 @@ package target
 
 import "time"
 
-// sweepEvery saves most calls from searching for idle clients.
+// sweepEvery is the minimum interval between two searches for idle clients.
 const sweepEvery = time.Minute
 
-// sweep drops clients that are idle and have no watches left, forgets owners that no longer ask, and drops the least recently used
+// sweep drops clients that are idle and have no watches, drops owners that no longer use a client, and drops the least recently used
 // clients if there are too many.
 func (c *Clusters) sweep() {
 	c.mutex.Lock()

@@ -37,14 +37,14 @@ const (
 	streamGrace = time.Minute
 )
 
-// follower runs one watch, in one goroutine. It stores no objects. Changes can only be missed where a watch does not continue the
+// follower runs one watch, in one goroutine. It stores no objects. Changes can only be missed if a watch does not continue the
 // previous one: then it reports that, and the subscribers read the objects themselves.
 type follower struct {
 	client  client.WithWatch
 	key     watchKey
 	timing  timing
 	changed func(name string)
-	unsure  func() // something may have changed unnoticed
+	unsure  func() // changes may have been missed
 
 	version   string // from which to continue; empty if unknown
 	disturbed bool   // the last stretch ended in an error

@@ -153,7 +153,7 @@ func (d *Deployer) IsRepairing(item *lsv1alpha1.DeployItem) bool {
 
 func isUnderWay(pod *containerv1alpha1.PodStatus) bool { return pod.Run != "" && pod.EndedAt == nil }
 
-// late reports whether a run without a job has used up the item's timeout.
+// late reports whether a run without a job has exceeded the item's timeout.
 func (p *pass) late() bool {
 	began := p.status.PodStatus.LastRun
 	if began == nil {
@@ -163,7 +163,7 @@ func (p *pass) late() bool {
 	return err == nil && !deadline.IsZero() && p.work.Now.After(deadline)
 }
 
-// timedOut ends a run without a job that takes too long, with what it last waited for, or what kept failing.
+// timedOut ends a run without a job that takes too long. The error names what it last waited for, or what kept failing.
 func (p *pass) timedOut(waiting deployer.Reason, err error) error {
 	pod, last := p.status.PodStatus, waiting.Message
 	pod.EndedAt = new(metav1.NewTime(p.work.Now))

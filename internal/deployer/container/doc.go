@@ -6,8 +6,8 @@
 //
 // An item has at most one pod, whose name follows from the item's UID, so the API server itself prevents a second start. The deployer does
 // everything that needs registries or Secrets beforehand, and passes the result to the pod in Secrets. In the pod, package inside unpacks
-// them, and stores exports and state in Secrets prepared for it; its service account may write these and nothing else.
+// them, and stores exports and state in Secrets prepared for it; its service account may write only these.
 //
 // The deployer starts and judges pods. The janitor stops those that are no longer awaited, after an interrupt, a timeout or a deletion.
-// It only looks at the state of items, and so misses nothing.
+// It depends only on the state of items, and so misses no event.
 package container

@@ -20,9 +20,9 @@ import (
 	"espalier.dev/internal/deployitem"
 )
 
-// janitor ends the pods that no deploy item needs any more, and removes the leftovers of items that were released without their deployer:
-// deleted without uninstalling, or together with their namespace. It works from the objects that exist, without memory, so it also handles
-// what started before the process did.
+// janitor ends pods that deploy items no longer need, and removes the leftovers of items that were released without their deployer:
+// deleted without uninstalling, or together with their namespace. It uses only the existing objects and no memory, so it also handles
+// pods that started before the process.
 type janitor struct{ *Deployer }
 
 // Reconcile cleans up after one deploy item.
@@ -51,8 +51,8 @@ func (j *janitor) Reconcile(ctx context.Context, request reconcile.Request) (rec
 	return reconcile.Result{}, j.sweep(ctx, request.NamespacedName, item)
 }
 
-// item reads a deploy item; nil if it does not exist. It decides what is destroyed, so it is read from the API server, unless there is
-// nothing to destroy: then the cache is enough.
+// item reads a deploy item; nil if it does not exist. Because the result decides what is deleted, the item is read from the API server,
+// unless there is nothing to delete: then the cache suffices.
 func (j *janitor) item(ctx context.Context, key client.ObjectKey) (*lsv1alpha1.DeployItem, error) {
 	item := &lsv1alpha1.DeployItem{}
 	err := j.client.Get(ctx, key, item)
@@ -75,7 +75,7 @@ func (j *janitor) item(ctx context.Context, key client.ObjectKey) (*lsv1alpha1.D
 	return item, nil
 }
 
-// needed reports whether an item still needs a pod: because it runs what the item asks for at present, or because it shows how
+// needed reports whether an item still needs a pod: because it runs what the item currently requires, or because it shows how
 // the last run failed.
 func needed(item *lsv1alpha1.DeployItem, pod *corev1.Pod) bool {
 	run := pod.Annotations[inside.AnnotationRun]
@@ -90,7 +90,7 @@ func needed(item *lsv1alpha1.DeployItem, pod *corev1.Pod) bool {
 	return deployitem.HasWork(item) || pod.Status.Phase == corev1.PodFailed && pod.DeletionTimestamp == nil
 }
 
-// sweep removes what belongs to former deploy items of a name. The Secret for the result identifies each of them: it is created first and
+// sweep removes the objects of former deploy items with a name. The Secret for the result identifies each of them: it is created first and
 // deleted last.
 func (j *janitor) sweep(ctx context.Context, key client.ObjectKey, item *lsv1alpha1.DeployItem) error {
 	if item != nil {

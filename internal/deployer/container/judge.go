@@ -116,7 +116,7 @@ func (p *pass) conclude(ctx context.Context, pod *corev1.Pod, secrets *masking.V
 		return progress, err
 	}
 	if p.operation == containerv1alpha1.OperationDelete {
-		// What it has stored is of no use any more, and a process that ended in the middle of the deletion may have removed it already.
+		// Its result is no longer needed, and a process that ended in the middle of the deletion may have removed it already.
 		progress.Done = true
 		return progress, nil
 	}
@@ -190,7 +190,7 @@ func lastWords(message string, secrets *masking.Values) string {
 	return ""
 }
 
-// maxTold is how much of a message is shown: its end, where programs say what went wrong.
+// maxTold is how much of a message is shown: its end, where programs report errors.
 const maxTold = 1500
 
 // told masks and shortens a message.
@@ -314,7 +314,7 @@ func badExports(text string) error {
 	}, "%s", text)
 }
 
-// unforced adds to an error how to continue without a run that fails.
+// unforced adds to an error how to delete without running the image.
 func unforced(err error) error {
 	if failure.KindOf(err) != failure.Terminal {
 		return err

@@ -38,7 +38,7 @@ const (
 
 	// annotationItem is namespace and name of the deploy item, which may be too long for a label.
 	annotationItem = "deployitem." + group + "/item"
-	// annotationOrigin says why the pod runs: originJob or originContinuous.
+	// annotationOrigin is why the pod runs: originJob or originContinuous.
 	annotationOrigin = group + "/origin"
 	originJob        = "job"
 	originContinuous = "continuous"
@@ -162,7 +162,7 @@ func itemOf(object metav1.Object) (client.ObjectKey, types.UID, bool) {
 	return client.ObjectKey{Namespace: namespace, Name: name}, types.UID(uid), found && uid != ""
 }
 
-// specHash identifies what an item asks for. The generation cannot serve this purpose: a deletion raises it in the middle of a job.
+// specHash identifies what an item requires. The generation cannot serve this purpose: a deletion raises it in the middle of a job.
 func specHash(item *lsv1alpha1.DeployItem) string {
 	var config any
 	raw := item.Spec.Configuration

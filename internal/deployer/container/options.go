@@ -27,7 +27,7 @@ const DefaultImage = "ubuntu:24.04"
 // Repository is the repository of the image with espalier-container.
 const Repository = "espalier.dev/espalier-container"
 
-// Registries opens the repositories that the credentials and resolvers of a Context show to a job of a deploy item.
+// Registries opens the repositories for a job of a deploy item, with the credentials and resolvers of a Context.
 type Registries func(c *lsv1alpha1.Context, contents credentials.Contents, item types.UID, job string) (*repository.Repositories, error)
 
 // Options configure where and how pods run.

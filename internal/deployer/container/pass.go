@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	// recheck is how long to wait for an event before checking anyway, in case an event was lost.
+	// recheck is how long to wait for an event before checking without one, in case an event was lost.
 	recheck = time.Minute
 	// storingRecheck replaces recheck while the pod stores its result: it may need more Secrets.
 	storingRecheck = time.Second
@@ -49,9 +49,9 @@ type pass struct {
 	config    *configuration
 	status    *containerv1alpha1.ProviderStatus
 	operation containerv1alpha1.Operation
-	// run identifies the run, and origin says why the image runs.
+	// run identifies the run, and origin is why the image runs.
 	run, origin string
-	// targetContent is the content of the target that the image gets, once read.
+	// targetContent is the content of the target for the image, once read.
 	targetContent []byte
 }
 
@@ -117,8 +117,7 @@ func (p *pass) start(ctx context.Context) (deployer.Progress, error) {
 	return p.judge(own, pod)
 }
 
-// refused classifies the error of a creation. The API server does not change its mind about an invalid pod, but may about one that a
-// policy denies.
+// refused classifies the error of a creation. The API server always rejects an invalid pod, but may later accept one that a policy denies.
 func (p *pass) refused(err error) error {
 	err = fmt.Errorf("create Pod %s/%s: %w", p.namespaceOf(p.work.Item), namesOf(p.work.Item).pod(), err)
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
@@ -129,8 +128,8 @@ func (p *pass) refused(err error) error {
 	return failure.NewRetryable(failure.Details{Operation: "CreatePod", Reason: "PodRefused"}, err)
 }
 
-// lost reports that the pod of the run has disappeared without a trace. The image does not run again, because it is unknown how
-// far it got.
+// lost reports that the pod of the run has disappeared. The image does not run again, because its progress is
+// unknown.
 func (p *pass) lost(ctx context.Context) (deployer.Progress, error) {
 	p.status.PodStatus.EndedAt = new(metav1.NewTime(p.work.Now))
 	progress := deployer.Progress{ProviderStatus: p.status}

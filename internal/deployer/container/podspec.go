@@ -35,7 +35,7 @@ const (
 // program is the path of the program in the image of espalier-container.
 const program = "/espalier-container"
 
-// provision is what was prepared for a run.
+// provision contains what was prepared for a run.
 type provision struct {
 	run       string
 	origin    string
@@ -118,7 +118,7 @@ func (d *Deployer) mainContainer(config *configuration, p provision) corev1.Cont
 	return c
 }
 
-// container returns what all containers have in common.
+// container returns the common parts of all containers.
 func (d *Deployer) container(name, image string) corev1.Container {
 	field := func(path string) *corev1.EnvVarSource {
 		return &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}

@@ -28,7 +28,7 @@ import (
 	"espalier.dev/internal/tenancy"
 )
 
-// provide prepares everything that a run needs besides the pod. It may be repeated.
+// provide prepares everything that a run needs in addition to the pod. It may be repeated.
 func (p *pass) provide(ctx context.Context) (provision, error) {
 	item, n := p.work.Item, namesOf(p.work.Item)
 	made := provision{run: p.run, origin: p.origin, operation: p.operation}
@@ -46,7 +46,7 @@ func (p *pass) provide(ctx context.Context) (provision, error) {
 	}
 	// The input of the image was read as the tenant. The objects that carry it to the pod are the deployer's own.
 	ctx = tenancy.Own(ctx)
-	// The Secret for the result is created first and deleted last: while it exists, no object of the item is forgotten.
+	// The Secret for the result is created first and deleted last: while it exists, the item's objects can be found.
 	result, err := p.ensureResult(ctx)
 	if err != nil {
 		return made, err
@@ -109,7 +109,7 @@ func (p *pass) bundle(ctx context.Context, scope *lsv1alpha1.Context) ([]byte, e
 	return packed, err
 }
 
-// targetFile returns the image's file about the target: null if there is none.
+// targetFile returns the file that describes the target to the image: null if there is none.
 func (p *pass) targetFile(ctx context.Context) ([]byte, error) {
 	t := p.work.Target
 	if t == nil {
@@ -172,7 +172,7 @@ func (p *pass) ensureResult(ctx context.Context) (*corev1.Secret, error) {
 		return nil, err
 	}
 	if result != nil && result.Annotations[inside.AnnotationRun] == p.run {
-		// The run is over, and its pod gone: the item that called for a start is stale.
+		// The run has ended, and its pod is gone: the item that required the start is stale.
 		_, err := p.lost(ctx)
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func (p *pass) result(ctx context.Context) (*corev1.Secret, error) {
 //	get,create,update,deletecollection rolebindings.rbac.authorization.k8s.io: that role is bound to the service account
 //	patch secrets: that service account may patch its Secrets, and a controller can only grant rights that it has
 
-// ensureAccount creates the service account of the item's pods, which may write the Secrets of the item and nothing else.
+// ensureAccount creates the service account of the item's pods, which may write only the Secrets of the item.
 func (p *pass) ensureAccount(ctx context.Context) error {
 	item, n := p.work.Item, namesOf(p.work.Item)
 	meta := p.meta(item, n.account(), "")
@@ -240,7 +240,7 @@ func (p *pass) ensureAccount(ctx context.Context) error {
 	return nil
 }
 
-// unchanged ensures that an existing object grants exactly what it should: otherwise, anybody who can change a role could give the
+// unchanged ensures that an existing object grants exactly the intended rights: otherwise, any user who can change a role could give the
 // pod more rights.
 func (p *pass) unchanged(ctx context.Context, kind string, wanted, there client.Object) error {
 	if err := p.owned(there, kind); err != nil {
@@ -262,7 +262,7 @@ func (p *pass) unchanged(ctx context.Context, kind string, wanted, there client.
 	return p.client.Update(ctx, wanted)
 }
 
-// provideState finds the state of the last run, and makes room for the next one in other Secrets.
+// provideState finds the state of the last run, and creates other Secrets for the next state.
 func (p *pass) provideState(ctx context.Context, result *corev1.Secret, made *provision) error {
 	n := namesOf(p.work.Item)
 	last, known := inside.ParseState(result.Annotations[inside.AnnotationState])
@@ -353,7 +353,7 @@ func (p *pass) dropFormer(ctx context.Context) error {
 	return nil
 }
 
-// dropInputOf deletes the input of a pod's run: it holds secrets, and the pod needs it only to start. The input of another run stays:
+// dropInputOf deletes the input of a pod's run: it contains secrets, and the pod needs it only to start. The input of another run stays:
 // the caller may have read the pod before that run started.
 func (d *Deployer) dropInputOf(ctx context.Context, pod *corev1.Pod) error {
 	for _, volume := range pod.Spec.Volumes {
@@ -379,7 +379,7 @@ func isInput(source *corev1.SecretProjection) bool {
 	})
 }
 
-// dropInputs deletes input without a pod: its run never got one, or has lost it.
+// dropInputs deletes input without a pod: its run never had one, or has lost it.
 func (p *pass) dropInputs(ctx context.Context, which func(name string) bool) error {
 	namespace, uid := p.namespaceOf(p.work.Item), string(p.work.Item.UID)
 	found := &metav1.PartialObjectMetadataList{}
@@ -398,7 +398,7 @@ func (p *pass) dropInputs(ctx context.Context, which func(name string) bool) err
 	return nil
 }
 
-// dropInput deletes one Secret with input. Input is never deleted all at once: a process that is delayed at this point may continue after
+// dropInput deletes one Secret with input. Input is never deleted collectively: a process that is delayed at this point may continue after
 // another one has started the next run, and each run has its own names.
 func (d *Deployer) dropInput(ctx context.Context, namespace, uid, name string) error {
 	err := d.client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(namespace),
@@ -409,7 +409,7 @@ func (d *Deployer) dropInput(ctx context.Context, namespace, uid, name string) e
 	return nil
 }
 
-// cleanUp deletes everything of an item except its pod. The Secret for the result goes last.
+// cleanUp deletes everything of an item except its pod. The Secret for the result is deleted last.
 func (d *Deployer) cleanUp(ctx context.Context, namespace, uid string) error {
 	if uid == "" {
 		return errors.New("clean up: the item has no UID")

@@ -49,7 +49,7 @@ func Setup(mgr ctrl.Manager, options Options, common deployer.Options) error {
 	return d.addJanitor(mgr, pods, common.Workers)
 }
 
-// podCache holds the pods of deploy items, and no others.
+// podCache contains only the pods of deploy items.
 type podCache struct{ cache.Cache }
 
 // GetCache makes the manager fill the cache before any controller works.

@@ -28,14 +28,14 @@ import (
 )
 
 const (
-	// shownLog is how much of the log of a failed test is shown: its end, where programs say what went wrong.
+	// shownLog is how much of the log of a failed test is shown: its end, where programs report errors.
 	shownLog = 1500
-	// logLines and maxLog bound how much of the log is read.
+	// logLines and maxLog limit how much of the log is read.
 	logLines int64 = 100
 	maxLog         = 1 << 20
 )
 
-// runTests runs the tests of the chart, if the operation that created the current revision asks for it. The record of the release shows
+// runTests runs the tests of the chart, if the operation that created the current revision requires it. The record of the release shows
 // whether they have already succeeded for the revision, even after a crash.
 func (p *pass) runTests(ctx context.Context) (*cluster.Wait, error) {
 	memory := p.session.Memory
@@ -73,7 +73,7 @@ func (p *pass) test(ctx context.Context, h *handle) error {
 	made, tidyUp, err := run.Run(h.reference.Name)
 	if err != nil {
 		told := p.testFailed(ctx, h, asRelease(made), err)
-		_ = tidyUp() // The failure of the test is what counts. Leftovers are removed before the next run.
+		_ = tidyUp() // The error is that of the test. Leftovers are removed before the next run.
 		return told
 	}
 	memory.current = asRelease(made)
@@ -133,7 +133,7 @@ func (h *handle) namespaceOf(hook *release.Hook) string {
 	return h.reference.Namespace
 }
 
-// outcome finds out how a test failed.
+// outcome determines how a test failed.
 type outcome struct {
 	ctx       context.Context
 	clients   kubernetes.Interface
@@ -141,7 +141,7 @@ type outcome struct {
 	secrets   *masking.Values
 }
 
-// of reports whether the object of a test itself says that the test failed, and how. A read error counts as no.
+// of reports whether the object of a test shows that the test failed, and how. A read error counts as no.
 func (o outcome) of(hook *release.Hook) (text string, failed bool) {
 	switch hook.Kind {
 	case "Pod":

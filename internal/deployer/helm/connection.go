@@ -63,13 +63,13 @@ func (c *connection) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, er
 // ToRESTMapper implements a RESTClientGetter.
 func (c *connection) ToRESTMapper() (meta.RESTMapper, error) { return c.mapper, nil }
 
-// ToRawKubeConfigLoader implements a RESTClientGetter. It only knows the namespace.
+// ToRawKubeConfigLoader implements a RESTClientGetter. It only contains the namespace.
 func (c *connection) ToRawKubeConfigLoader() clientcmd.ClientConfig {
 	overrides := &clientcmd.ConfigOverrides{Context: clientcmdapi.Context{Namespace: c.namespace}}
 	return clientcmd.NewDefaultClientConfig(clientcmdapi.Config{}, overrides)
 }
 
-// capabilities asks the cluster for its version and kinds.
+// capabilities reads the version and kinds of the cluster.
 func (c *connection) capabilities() (*common.Capabilities, error) {
 	asker, err := c.ToDiscoveryClient()
 	if err != nil {
@@ -89,7 +89,7 @@ func (c *connection) capabilities() (*common.Capabilities, error) {
 	return result, nil
 }
 
-// boundTo ends all requests together with a context. Helm passes no context to most of its requests.
+// boundTo ends all requests when a context ends. Helm passes no context to most of its requests.
 func boundTo(ctx context.Context, config *rest.Config) *rest.Config {
 	config.Transport = &bound{ctx: ctx, next: config.Transport}
 	return config

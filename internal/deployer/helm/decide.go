@@ -9,7 +9,7 @@ import (
 	"helm.sh/helm/v4/pkg/release/common"
 )
 
-// patience is how long a foreign operation may be under way before it counts as abandoned: Helm's default timeout.
+// patience is how long a foreign operation may take before it counts as abandoned: Helm's default timeout.
 const patience = 5 * time.Minute
 
 // revision is the relevant part of one revision of a release.
@@ -17,35 +17,35 @@ type revision struct {
 	status common.Status
 	// since is when the operation that created it started.
 	since time.Time
-	// ours reports whether this deploy item created it. No other process works for the item, so an operation of ours that is
-	// under way was abandoned when a process died.
+	// ours reports whether this deploy item created it. No other process works on the item, so an operation of ours that is
+	// still in progress was abandoned when a process died.
 	ours bool
 	// same reports whether it has the wanted chart and values.
 	same bool
 }
 
-// facts are what is known of a release before anything is changed.
+// facts describe a release before anything is changed.
 type facts struct {
 	// history is in the order of the revisions; empty if there is no release.
 	history []revision
 	now     time.Time
 }
 
-// course is what to do with a release.
+// course is the next operation on a release.
 type course int
 
 const (
 	// leave means that the wanted revision is already deployed.
 	leave course = iota
-	// install creates the first revision, or the first one after a failed or undone installation.
+	// install creates the first revision, or the first one after a failed or rolled back installation.
 	install
 	// upgrade creates another revision.
 	upgrade
-	// await means that another client's operation is under way.
+	// await means that another client's operation is in progress.
 	await
 )
 
-// resolution is what to do, and how.
+// resolution is the next operation and its parameters.
 type resolution struct {
 	course course
 	// recover reports whether the last revision was abandoned and must be marked as failed first.

@@ -27,7 +27,7 @@ const Name = "deployer-helm"
 const CallTimeout = 24 * time.Hour
 
 const (
-	// recheck is how long to wait for an event before checking anyway, in case an event was lost.
+	// recheck is how long to wait for an event before checking without one, in case an event was lost.
 	recheck = time.Minute
 	// lease is how long the session of an item lasts after its last use.
 	lease = 3 * recheck
@@ -44,7 +44,7 @@ var (
 	_ deployer.Repairer = (*Deployer)(nil)
 )
 
-// writeAsHelm sets the field manager to that of Helm's own command: with server-side apply, another name would make another owner of the
+// writeAsHelm sets the field manager to that of Helm's own command: with server-side apply, another name is another owner of the
 // same fields.
 var writeAsHelm = sync.OnceFunc(func() { kube.ManagedFieldsManager = "helm" })
 
@@ -111,7 +111,7 @@ func (d *Deployer) Delete(ctx context.Context, work deployer.Work) (deployer.Pro
 		return deployer.Progress{}, cluster.None()
 	}
 	p := d.pass(work, &configuration{}, known)
-	// A mistake in the values must not block a deletion. They are needed only to mask errors.
+	// A mistake in the values must not block a deletion. They are only needed to mask errors.
 	_ = providerconfig.ReadPart(work.Item, &struct {
 		Values *map[string]any `json:"values"`
 	}{&p.config.values})
@@ -139,7 +139,7 @@ func (d *Deployer) Repair(ctx context.Context, work deployer.Work) (deployer.Pro
 	return p.repair(ctx)
 }
 
-// begin reads what a pass over an item needs.
+// begin reads the input of a pass over an item.
 func (d *Deployer) begin(ctx context.Context, work deployer.Work) (*pass, error) {
 	config, err := readConfiguration(work.Item)
 	if err != nil {

@@ -28,12 +28,12 @@ const (
 	ReasonRender    = "RenderChart"
 )
 
-// attempt is what failed to be done with a release.
+// attempt describes a failed operation on a release.
 type attempt struct {
-	// reason is one of those above; doing says what was attempted, in a few words.
+	// reason is one of those above; doing is what was attempted, in a few words.
 	reason string
 	doing  string
-	// made is the revision as far as it got; nil if it did not get far.
+	// made is the unfinished revision; nil if there is none yet.
 	made *release.Release
 }
 
@@ -57,7 +57,7 @@ func (p *pass) failed(ctx context.Context, t attempt, err error) error {
 	}
 	text += ": " + p.secrets().Text(masking.Words(err))
 	details := failure.Details{Operation: "Helm", Reason: t.reason, Codes: codes}
-	// An unreachable target matters more than what was attempted there.
+	// An unreachable target matters more than the operation.
 	if inner := failure.DetailsOf(err).Reason; strings.HasPrefix(inner, targetReasons) {
 		details.Reason = inner
 	}

@@ -22,7 +22,7 @@ import (
 
 var _ forecast.Forecaster = Forecast
 
-// Forecast is a forecast.Forecaster for items of the Helm type. The caller may fetch charts from this machine.
+// Forecast is a forecast.Forecaster for items of the Helm type. Charts may come from this machine.
 func Forecast(ctx context.Context, work deployer.Work, around forecast.Surroundings) (*forecast.Forecast, error) {
 	d := New(charts.Options{Host: around.Host, Dialer: dial.Rules{AllowLoopback: true}, Registries: around.Registries})
 	if work.Item.DeletionTimestamp != nil {
@@ -78,7 +78,7 @@ func (p *pass) forecastRelease(ctx context.Context) (result *forecast.Forecast, 
 	return result, nil
 }
 
-// rehearse does what bringAbout does, as far as possible without storing anything.
+// rehearse is bringAbout without storing anything, as far as possible.
 func (p *pass) rehearse(ctx context.Context, h *handle) (*forecast.Forecast, error) {
 	history, d, err := p.look(ctx, h)
 	if err != nil {

@@ -54,7 +54,7 @@ func (h *handle) adoptOne(ctx context.Context, entry inventory.Entry) error {
 	return cluster.Refused("hand over to Helm", subject, err)
 }
 
-// absorb adds the objects of a release to an inventory, so that the deployer manages them from now on.
+// absorb adds the objects of a release to an inventory, so that the deployer then manages them.
 func (h *handle) absorb(ctx context.Context, history []*release.Release, known *inventory.Inventory) error {
 	for _, r := range history {
 		objects, err := objectsOf(r, h.cluster.Mapper(), h.reference.Namespace)
@@ -81,7 +81,7 @@ func (h *handle) absorb(ctx context.Context, history []*release.Release, known *
 	return nil
 }
 
-// living returns the revisions whose objects may exist.
+// living returns the revisions with objects that may exist.
 func living(history []*release.Release) []*release.Release {
 	if len(history) == 0 {
 		return nil

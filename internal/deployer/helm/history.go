@@ -24,8 +24,8 @@ import (
 const (
 	// ownerLabel is a hash of namespace and name of the deploy item.
 	ownerLabel = helmv1alpha1.GroupName + "/owner"
-	// itemLabel is namespace and name of the deploy item, separated by a dot, if they fit. It is for people; the hash is what
-	// counts.
+	// itemLabel is namespace and name of the deploy item, separated by a dot, if they fit. It is for users; only the hash
+	// is compared.
 	itemLabel = helmv1alpha1.GroupName + "/item"
 	// chartLabel is the revision that it was written for and the digest of its chart. It does not cover the values: they are
 	// compared with those in the record.
@@ -54,7 +54,7 @@ func ownerMark(owner inventory.Owner) string {
 const anonymous = "another deploy item"
 
 // makerOf returns the deploy item that created a revision, as namespace/name. The label with the name may be left over from an
-// earlier revision, so it counts only if it matches the hash.
+// earlier revision, so it is used only if it matches the hash.
 func makerOf(r *release.Release) string {
 	namespace, name, _ := strings.Cut(r.Labels[itemLabel], ".")
 	owner := inventory.Owner{Namespace: namespace, Name: name}
@@ -64,7 +64,7 @@ func makerOf(r *release.Release) string {
 	return owner.String()
 }
 
-// called words a maker for a sentence.
+// called formats a maker for a sentence.
 func called(maker string) string {
 	if maker == anonymous {
 		return maker
@@ -129,7 +129,7 @@ func (h *handle) recover(abandoned *release.Release) error {
 	return nil
 }
 
-// purge removes the records, the newest last: as long as one exists, it shows what was deployed.
+// purge removes the records, the newest last: while one exists, it shows what was deployed.
 func (h *handle) purge(history []*release.Release) error {
 	for _, r := range history {
 		_, err := h.actions.Releases.Delete(r.Name, r.Version)

@@ -15,8 +15,8 @@ import (
 // ReasonTakenOver is the reason of the error when another deploy item has taken over the release.
 const ReasonTakenOver = "ReleaseTakenOver"
 
-// lost returns an error if another deploy item created a revision after the last one that this item deployed: otherwise both would upgrade
-// the release in turns forever. The item's status names the other one. An item that has never deployed the release takes it over.
+// lost returns an error if another deploy item created a revision after the last one that this item deployed: otherwise both keep upgrading
+// the release in turns. The item's status names the other one. An item that has never deployed the release takes it over.
 func (p *pass) lost(h *handle, history []*release.Release) error {
 	known := p.state.release
 	if known == nil || known.ReleaseReference != h.reference || known.Revision == 0 || !h.otherOwner(history) {

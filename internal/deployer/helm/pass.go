@@ -23,7 +23,7 @@ import (
 	"espalier.dev/internal/masking"
 )
 
-// memory is what one pass of a job leaves for the next.
+// memory is the state that one pass of a job leaves for the next.
 type memory struct {
 	// chart is the chart of the job: it is fetched once, so that all passes use the same one.
 	chart *charts.Package
@@ -54,7 +54,7 @@ type pass struct {
 	session *session.Session[*memory]
 	chart   *charts.Package
 	exports map[string]any
-	// taken describes what belonged to other deploy items until this pass.
+	// taken describes the objects that belonged to other deploy items until this pass.
 	taken []string
 	// recheck is an upper bound for the recheck; zero means the default.
 	recheck time.Duration
@@ -87,7 +87,7 @@ func (p *pass) prepare(ctx context.Context, source *charts.Source) error {
 	return err
 }
 
-// wanted is the request for the chart of the item, on behalf of its job.
+// wanted is the request for the chart of the item, for its job.
 func (p *pass) wanted() charts.Request {
 	item := p.work.Item
 	return charts.Request{
@@ -99,7 +99,7 @@ func (p *pass) wanted() charts.Request {
 	}
 }
 
-// intend returns what is about to be created.
+// intend returns the status with the objects about to be created.
 func (p *pass) intend(ctx context.Context) (runtime.Object, error) {
 	if p.config.asRelease() {
 		p.state.intendRelease(p.config.reference())

@@ -27,12 +27,12 @@ import (
 	"espalier.dev/internal/deployer/objects/inventory"
 )
 
-// isUnknownKind recognises the error of an object that Helm cannot build because its kind is not served.
+// isUnknownKind detects the error for an object that Helm cannot build because its kind is not served.
 func isUnknownKind(err error) bool {
 	return err != nil && (meta.IsNoMatchError(err) || strings.Contains(err.Error(), "no matches for kind"))
 }
 
-// rehearseRevision returns what a revision that Helm has prepared would change.
+// rehearseRevision returns the changes of a revision that Helm has prepared.
 func (p *pass) rehearseRevision(
 	ctx context.Context, h *handle, made *release.Release, history []*release.Release,
 ) (*forecast.Forecast, error) {
@@ -83,8 +83,8 @@ func revisionsOf(history []*release.Release) []revision {
 	return result
 }
 
-// rehearseBasics forecasts what an installation creates besides the objects of the release: its namespace, and the CRDs. Existing ones
-// are left alone.
+// rehearseBasics forecasts what an installation creates in addition to the objects of the release: its namespace, and the CRDs. Existing
+// ones do not change.
 func (p *pass) rehearseBasics(ctx context.Context, h *handle) ([]forecast.Change, error) {
 	var wanted []apply.Object
 	if p.config.CreateNamespace {
@@ -121,7 +121,7 @@ func (p *pass) rehearseBasics(ctx context.Context, h *handle) ([]forecast.Change
 	return changes, nil
 }
 
-// plan is what Helm would write.
+// plan is what Helm writes.
 type plan struct {
 	// next is the revision of the objects, and before the one that it replaces; nil if there is none.
 	next, before *release.Release
@@ -216,7 +216,7 @@ func unstructuredOf(info *resource.Info) (*unstructured.Unstructured, error) {
 	return &unstructured.Unstructured{Object: fields}, err
 }
 
-// doomed returns the objects of revisions that a job deletes: those that belong to the release, are not needed, and are not to be
+// doomed returns the objects of revisions that a job deletes: those that belong to the release, are not needed, and must not be
 // kept.
 func (h *handle) doomed(ctx context.Context, history []*release.Release, needed map[inventory.Key]bool) ([]forecast.Change, error) {
 	var changes []forecast.Change

@@ -40,15 +40,15 @@ type handle struct {
 	kube      *kube.Client
 	log       *logbook
 	close     context.CancelFunc
-	// rehearsal makes Helm prepare its operations without carrying them out. With adopts, objects that adopt would hand over to Helm
+	// rehearsal makes Helm prepare its operations without executing them. With adopts, objects that adopt would hand over to Helm
 	// count as Helm's.
 	rehearsal, adopts bool
 }
 
 // open returns a handle, which must be closed. It sends no request.
 //
-// Helm's operations do not get the context of the call: when it ends, they would return and continue in the background. They
-// end because their requests do, and have some extra time to record that they have failed.
+// Helm's operations do not get the context of the call: when that ends, they return but continue in the background. They end because their
+// requests do, and have some extra time to record their failure.
 func open(ctx context.Context, cluster *deployer.Cluster, reference helmv1alpha1.ReleaseReference, owner inventory.Owner) (*handle, error) {
 	lasting, cancel := withGrace(ctx)
 	records, err := corev1client.NewForConfig(boundTo(lasting, cluster.Config()))
@@ -74,13 +74,13 @@ func open(ctx context.Context, cluster *deployer.Cluster, reference helmv1alpha1
 	}, nil
 }
 
-// wish is the release that an item asks for.
+// wish is the release that an item requires.
 type wish struct {
 	config *configuration
 	chart  *charts.Package
 }
 
-// timeout is how long Helm may wait for one operation. An operation that is undone on failure needs time for that, too.
+// timeout is how long Helm may wait for one operation. An operation that is rolled back on failure needs time for that, too.
 func (h *handle) timeout(undo bool) time.Duration {
 	left := longest
 	if deadline, limited := h.ctx.Deadline(); limited {
@@ -103,7 +103,7 @@ func (h *handle) waitOptions() []kube.WaitOption {
 	return []kube.WaitOption{kube.WithWaitContext(h.ctx)}
 }
 
-// install creates the first revision, or the next one of a name whose existing revisions do not count.
+// install creates the first revision, or the next one if the existing revisions of the name are ignored.
 func (h *handle) install(w wish, next int) (*release.Release, error) {
 	chart, err := w.chart.Load()
 	if err != nil {
@@ -127,8 +127,7 @@ func (h *handle) install(w wish, next int) (*release.Release, error) {
 	run.WaitStrategy, run.WaitOptions = waitFor(options.Wait), h.waitOptions()
 	run.Timeout = h.timeout(options.Atomic)
 	if options.Atomic {
-		// Helm's timeout starts when Helm starts to wait. The time left to undo the operation must not depend on when that
-		// is.
+		// Helm's timeout starts when Helm starts to wait. The time left for a rollback must not depend on that.
 		limited, cancel := context.WithTimeout(h.ctx, run.Timeout)
 		defer cancel()
 		run.WaitOptions = append(run.WaitOptions, kube.WithWaitMethodContext(limited))
@@ -137,7 +136,7 @@ func (h *handle) install(w wish, next int) (*release.Release, error) {
 	return asRelease(made), err
 }
 
-// upgrade creates the next revision. It uses the item's values only: Helm would reuse those of the previous revision if the
+// upgrade creates the next revision. It uses only the item's values: Helm otherwise reuses those of the previous revision if the
 // item has none.
 func (h *handle) upgrade(w wish, next int) (*release.Release, error) {
 	chart, err := w.chart.Load()

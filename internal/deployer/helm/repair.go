@@ -20,7 +20,7 @@ func (p *pass) repair(ctx context.Context) (deployer.Progress, error) {
 	return p.repairObjects(ctx)
 }
 
-// repairRelease restores the release to what the item asks for, and its objects to what the release says.
+// repairRelease restores the release to what the item requires, and its objects to what the release records.
 func (p *pass) repairRelease(ctx context.Context) (progress deployer.Progress, err error) {
 	err = p.withRelease(ctx, p.config.reference(), func(h *handle) error {
 		history, d, err := p.look(ctx, h)
@@ -53,7 +53,7 @@ func (p *pass) repairRelease(ctx context.Context) (progress deployer.Progress, e
 	return progress, err
 }
 
-// repairObjects applies what the chart renders to.
+// repairObjects applies the rendered objects of the chart.
 func (p *pass) repairObjects(ctx context.Context) (deployer.Progress, error) {
 	applier, found := p.applier(), apply.Memory{}
 	applier.SameManifests = true

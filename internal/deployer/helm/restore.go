@@ -52,7 +52,7 @@ func (h *handle) restore(r *release.Release, memory apply.Memory) (string, error
 	return changed, err
 }
 
-// unseen returns the entry of an object that has been written and not read since.
+// unseen returns the entry of an object that was written and not read since.
 func unseen(target cluster.Cluster, o apply.Object) apply.Applied {
 	return apply.Applied{Subject: cluster.SubjectOf(target, o.Manifest), Missing: "not checked yet"}
 }

@@ -95,7 +95,7 @@ func objectsByName(texts []string) (map[string]*unstructured.Unstructured, bool)
 	return result, true
 }
 
-// sameChart compares the chart in the record of a release with the wanted one. Times do not count.
+// sameChart compares the chart in the record of a release with the wanted one. Times are ignored.
 func sameChart(stored, wanted *chart.Chart) bool {
 	return stored != nil && stored.Metadata != nil &&
 		sameJSON(stored.Metadata, wanted.Metadata) &&

@@ -31,7 +31,7 @@ func (p *pass) deployRelease(ctx context.Context) (*cluster.Wait, error) {
 		p.settle, p.sweepReplaced, p.pruneHandedOver, p.removeFormer, p.awaitReadiness, p.awaitChecks, p.runTests, p.readExports)
 }
 
-// settle brings the release to the wanted revision. It happens once per job, unless objects disappear.
+// settle brings the release to the wanted revision. It runs once per job, unless objects disappear.
 func (p *pass) settle(ctx context.Context) (wait *cluster.Wait, err error) {
 	if p.session.Memory.current != nil {
 		p.show(p.session.Memory.current)
@@ -44,7 +44,7 @@ func (p *pass) settle(ctx context.Context) (wait *cluster.Wait, err error) {
 	return wait, err
 }
 
-// bringAbout decides what to do with the release, and does it.
+// bringAbout decides the next operation on the release, and executes it.
 func (p *pass) bringAbout(ctx context.Context, h *handle) (*cluster.Wait, error) {
 	history, d, err := p.look(ctx, h)
 	if err != nil {
@@ -142,7 +142,7 @@ func (p *pass) checkValues(ctx context.Context, skipSchema bool) error {
 	return err
 }
 
-// awaitOther waits for the end of another client's operation, by events of its record.
+// awaitOther waits for the end of another client's operation, through events of its record.
 func (p *pass) awaitOther(h *handle, history []*release.Release, d resolution) *cluster.Wait {
 	last := history[len(history)-1]
 	record := cluster.Subject{
@@ -163,7 +163,7 @@ func (p *pass) awaitOther(h *handle, history []*release.Release, d resolution) *
 	}
 }
 
-// takeNote records the objects of the current revision. Their readiness is not known yet.
+// takeNote records the objects of the current revision. Their readiness is still unknown.
 func (p *pass) takeNote(h *handle) error {
 	memory := p.session.Memory
 	objects, err := objectsOf(memory.current, p.cluster.Mapper(), h.reference.Namespace)
@@ -187,7 +187,7 @@ func (p *pass) show(current *release.Release) {
 	p.state.workloads = workloadsOf(p.session.Memory.objects)
 }
 
-// sweepReplaced removes objects of earlier revisions that Helm leaves behind: those of failed or abandoned revisions, and
+// sweepReplaced removes objects of earlier revisions that Helm does not remove: those of failed or abandoned revisions, and
 // those that it could not read.
 func (p *pass) sweepReplaced(ctx context.Context) (*cluster.Wait, error) {
 	memory := p.session.Memory
@@ -203,8 +203,8 @@ func (p *pass) sweepReplaced(ctx context.Context) (*cluster.Wait, error) {
 }
 
 // pruneHandedOver removes the objects that the deployer applied itself, before the item had a release, and that the release
-// lacks. The other objects belong to Helm from now on; CRDs do not, because Helm does not delete them. Groups are
-// for templates and have no effect here: one that takes everything of a kind would take what Helm has just installed.
+// lacks. The other objects then belong to Helm; CRDs do not, because Helm does not delete them. Groups are
+// for templates and have no effect here: a group with all objects of a kind includes what Helm has just installed.
 func (p *pass) pruneHandedOver(ctx context.Context) (*cluster.Wait, error) {
 	if p.state.objects.Len() == 0 {
 		return nil, nil

@@ -29,7 +29,7 @@ type state struct {
 	former    []helmv1alpha1.ReleaseReference
 }
 
-// readState reads the provider status of an item. An unreadable status is an error: without it, it is unknown what to delete.
+// readState reads the provider status of an item. An unreadable status is an error, because only the status shows what to delete.
 func readState(item *lsv1alpha1.DeployItem) (*state, error) {
 	raw := item.Status.ProviderStatus
 	if raw == nil || len(raw.Raw) == 0 {
@@ -107,8 +107,8 @@ func (s *state) toUninstall(last farewell) []helmv1alpha1.ReleaseReference {
 	return result
 }
 
-// deletionGroups returns the groups that a deletion follows. For a release they have no effect: Helm does not know them, and
-// a group with deleteAllResources would delete objects of others in the cluster.
+// deletionGroups returns the groups that a deletion follows. For a release they have no effect: Helm does not support them, and
+// a group with deleteAllResources deletes objects of others in the cluster.
 func (s *state) deletionGroups(last farewell) []deployer.DeletionGroup {
 	asRelease := last.asRelease
 	if s.asRelease != nil {

@@ -60,7 +60,7 @@ func (p *pass) renderObjects(ctx context.Context) ([]apply.Object, map[string]an
 	return objects, result.Values, nil
 }
 
-// label puts the label of this deployer on objects, in addition to the one that all deployers set. People select by it, and
+// label puts the label of this deployer on objects, in addition to the one that all deployers set. Users select by it, and
 // objects of an earlier controller have it.
 func label(objects []apply.Object, owner inventory.Owner) {
 	for _, o := range objects {
@@ -82,8 +82,8 @@ func (p *pass) unrendered(ctx context.Context, err error) error {
 	return asTerminal(failed)
 }
 
-// Objects converts a rendered chart to objects to apply: everything is managed, except what the chart wants to keep, and the
-// namespace if the configuration asks for one.
+// Objects converts a rendered chart to objects to apply: everything is managed, except objects that the chart requires to stay, and the
+// namespace if the configuration requires one.
 func Objects(result *render.Result, config helmv1alpha1.ProviderConfiguration) ([]apply.Object, error) {
 	found, err := result.Objects()
 	if err != nil {
@@ -126,7 +126,7 @@ func check(objects []apply.Object) error {
 	return fmt.Errorf("the chart renders objects that cannot be applied: %s", strings.Join(problems[:min(len(problems), maxNamed)], "; "))
 }
 
-// intendTemplate adds to the inventory what is about to be applied, and the objects of former releases.
+// intendTemplate adds the objects about to be applied, and those of former releases, to the inventory.
 func (p *pass) intendTemplate(ctx context.Context) error {
 	p.state.intendTemplate()
 	if err := p.takeIn(ctx); err != nil {

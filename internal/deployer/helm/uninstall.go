@@ -24,8 +24,8 @@ import (
 	"espalier.dev/internal/deployer/objects/inventory"
 )
 
-// remove uninstalls the release. Helm forgets objects that it could not read, so its records are kept until everything of
-// all revisions has been deleted. A release that another deploy item has taken over is left alone.
+// remove uninstalls the release. Helm forgets objects that it could not read, so its records are kept until everything of all revisions has
+// been deleted. A release that another deploy item has taken over stays.
 func (h *handle) remove(options helmv1alpha1.UninstallOptions) error {
 	history, err := h.history()
 	if err != nil || len(history) == 0 || h.otherOwner(history) {
@@ -83,7 +83,7 @@ func (h *handle) sweep(history []*release.Release, needed map[inventory.Key]bool
 	return cluster.Join(errs)
 }
 
-// delete deletes an object if it belongs to the release and is not to be kept.
+// delete deletes an object if it belongs to the release and need not be kept.
 func (h *handle) delete(ctx context.Context, o apply.Object) error {
 	subject := cluster.SubjectOf(h.cluster, o.Manifest)
 	live, err := subject.Read(ctx)
@@ -104,7 +104,7 @@ func (h *handle) delete(ctx context.Context, o apply.Object) error {
 	return cluster.Refused("delete", subject, err)
 }
 
-// mayDelete reports whether an object belongs to the release, and is neither to be kept nor already being deleted.
+// mayDelete reports whether an object belongs to the release, and need neither be kept nor is already being deleted.
 func (h *handle) mayDelete(o apply.Object, live *unstructured.Unstructured) bool {
 	return belongsTo(h.reference, live) && o.Policy != deployer.PolicyKeep && !render.IsKept(live) && live.GetDeletionTimestamp() == nil
 }

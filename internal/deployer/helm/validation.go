@@ -53,7 +53,7 @@ func validateRelease(config *configuration, problems *providerconfig.Problems) {
 	}
 }
 
-// validateChart checks the source that counts: the first in the order archive, ref, helmChartRepo and resourceRef.
+// validateChart checks the effective source: the first in the order archive, ref, helmChartRepo and resourceRef.
 func validateChart(chart helmv1alpha1.Chart, problems *providerconfig.Problems) {
 	switch {
 	case chart.Archive != nil:
@@ -89,7 +89,7 @@ func validateTimeout(path string, timeout *lsv1alpha1.Duration, problems *provid
 	}
 }
 
-// validateTests rejects settings that would be silently ignored.
+// validateTests rejects settings that have no effect.
 func validateTests(config *configuration, problems *providerconfig.Problems) {
 	const why = "needs a release: without helmDeployment, chart tests do not run"
 	if config.install.Test && !config.asRelease() {

@@ -13,7 +13,7 @@ import (
 )
 
 // readValues reads exports from the data that the templates see: Chart, Capabilities, Release and Values. A missing value
-// will not appear later, so it is an error before anything is deployed.
+// cannot appear later, so it is an error before anything is deployed.
 func readValues(exports []deployer.Export, seen map[string]any) (map[string]any, error) {
 	if len(exports) == 0 {
 		return nil, nil
@@ -38,7 +38,7 @@ func readValues(exports []deployer.Export, seen map[string]any) (map[string]any,
 	return result, nil
 }
 
-// seeRevision reads those exports again once the release exists: only then is the revision that the templates see known.
+// seeRevision rereads those exports once the release exists: only then is the revision known.
 func (p *pass) seeRevision() (err error) {
 	memory := p.session.Memory
 	told, found := memory.seen["Release"].(map[string]any)
@@ -55,8 +55,8 @@ func unexported(format string, args ...any) error {
 	return failure.Terminalf(details, format, args...)
 }
 
-// nested expands dotted keys to objects: a.b=1 and a.c=2 become a={b: 1, c: 2}. Of two keys in conflict, the later one
-// counts.
+// nested expands dotted keys to objects: a.b=1 and a.c=2 become a={b: 1, c: 2}. Of two conflicting keys, the later one
+// applies.
 func nested(keys []string, values map[string]any) map[string]any {
 	result := map[string]any{}
 	for _, key := range keys {

@@ -22,7 +22,7 @@ import (
 const Name = "deployer-manifest"
 
 const (
-	// recheck is how long to wait for an event before checking anyway, in case an event was lost.
+	// recheck is how long to wait for an event before checking without one, in case an event was lost.
 	recheck = time.Minute
 	// lease is how long the session of an item lasts after its last use.
 	lease = 3 * recheck
@@ -47,7 +47,7 @@ func New() *Deployer {
 // Type is the type of the deploy items.
 func (d *Deployer) Type() lsv1alpha1.DeployItemType { return lsv1alpha1.DeployItemTypeManifest }
 
-// Intend returns the inventory including everything about to be applied.
+// Intend returns the inventory, including everything about to be applied.
 func (d *Deployer) Intend(_ context.Context, work deployer.Work) (runtime.Object, error) {
 	if work.Item.DeletionTimestamp != nil {
 		return nil, nil
@@ -73,7 +73,7 @@ func (d *Deployer) Deploy(ctx context.Context, work deployer.Work) (deployer.Pro
 	return progress, err
 }
 
-// Delete removes everything in the inventory that is ours and that no policy keeps.
+// Delete removes all objects in the inventory that are ours and that no policy keeps.
 func (d *Deployer) Delete(ctx context.Context, work deployer.Work) (deployer.Progress, error) {
 	known, err := readInventory(work.Item)
 	if err != nil {
@@ -109,7 +109,7 @@ func (d *Deployer) Repair(ctx context.Context, work deployer.Work) (deployer.Pro
 	return p.repair(ctx)
 }
 
-// begin reads what a pass over an item needs.
+// begin reads the input of a pass over an item.
 func (d *Deployer) begin(work deployer.Work) (*pass, error) {
 	config, err := readConfiguration(work.Item)
 	if err != nil {

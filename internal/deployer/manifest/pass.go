@@ -38,7 +38,7 @@ type pass struct {
 	taken []string
 }
 
-// intend adds to the inventory what is about to be created. If the cluster's kinds cannot be read now, they are read again
+// intend adds the objects about to be created to the inventory. If the cluster's kinds cannot be read now, they are read again
 // when the objects are applied.
 func (p *pass) intend() runtime.Object {
 	objects, _ := apply.Place(p.config.objects, p.cluster.Mapper(), "")

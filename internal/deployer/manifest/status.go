@@ -20,7 +20,7 @@ import (
 const kindStatus = "ProviderStatus"
 
 // readInventory reads the inventory in the item's status, in either version. An unreadable inventory is an error: without
-// it, it is unknown what to delete.
+// it, the objects to delete are unknown.
 func readInventory(item *lsv1alpha1.DeployItem) (*inventory.Inventory, error) {
 	result := inventory.New(nil)
 	raw := item.Status.ProviderStatus

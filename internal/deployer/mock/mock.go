@@ -66,7 +66,7 @@ func (mock) Deploy(_ context.Context, work deployer.Work) (deployer.Progress, er
 	return progress, nil
 }
 
-// phaseOf returns the initial phase until the item has been seen in it, and then the final phase.
+// phaseOf returns the initial phase until the item was stored in it, and then the final phase.
 func phaseOf(config *mockv1alpha1.ProviderConfiguration, work deployer.Work) lsv1alpha1.Phase {
 	if config.InitialPhase != nil && !stopped(work.Item) {
 		return *config.InitialPhase
@@ -82,7 +82,7 @@ func stopped(item *lsv1alpha1.DeployItem) bool {
 	return item.Status.TransitionTimes != nil && item.Status.TransitionTimes.WaitTime != nil
 }
 
-// Delete has nothing to delete.
+// Delete always succeeds: nothing is deployed.
 func (mock) Delete(context.Context, deployer.Work) (deployer.Progress, error) {
 	return deployer.Progress{Done: true}, nil
 }

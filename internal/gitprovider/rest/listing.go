@@ -162,7 +162,7 @@ func (f Feed) List(ctx context.Context, since gitprovider.Cursor) (gitprovider.L
 	return listing, nil
 }
 
-// begin records the last change before it lists what is open, so that nothing gets lost in between.
+// begin records the last change before it lists the open pull requests, so that no change in between is lost.
 func (f Feed) begin(ctx context.Context, since gitprovider.Cursor) (gitprovider.Listing, error) {
 	newest, err := f.Recent(ctx, 1, gitprovider.Cursor{Tag: since.Tag})
 	if err != nil {

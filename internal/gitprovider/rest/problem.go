@@ -34,7 +34,7 @@ func (c *Client) fail(operation string, e gitprovider.Error) error {
 	return e.Classified()
 }
 
-// cleaned is an error with another text. That of a broken connection may contain what the server sent.
+// cleaned is an error with another text. The text of a broken connection may contain data from the server.
 type cleaned struct {
 	text string
 	error
@@ -122,7 +122,7 @@ func usualClass(answer Answer) gitprovider.Class {
 	return gitprovider.Malformed
 }
 
-// advice says what happened and what to do about it.
+// advice describes what happened and what to do about it.
 func advice(class gitprovider.Class, answer Answer) string {
 	status := fmt.Sprintf("(status %d)", answer.Status)
 	switch class {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	defaultWait = time.Minute // GitHub's advice where the response says nothing
+	defaultWait = time.Minute // GitHub's advice if the response names no delay
 	maxWait     = time.Hour   // no server may demand a longer pause
 )
 
@@ -21,7 +21,7 @@ func isRateLimit(answer Answer) bool {
 		strings.Contains(strings.ToLower(saidBy(answer)), "rate limit")
 }
 
-// waitOf returns how long the server demands to wait; zero if it does not say.
+// waitOf returns how long the server demands to wait; zero if it does not.
 func waitOf(answer Answer) time.Duration {
 	now := nowOf(answer.Header)
 	if text := answer.Header.Get("Retry-After"); text != "" {

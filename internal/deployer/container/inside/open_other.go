@@ -7,5 +7,5 @@ package inside
 
 import "os"
 
-// openFlags open files that the image has written. Pods run on Linux; elsewhere the package is only compiled.
+// openFlags open files that the image has written. Pods run on Linux; on other systems, the package is only compiled.
 const openFlags = os.O_RDONLY

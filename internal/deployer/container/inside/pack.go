@@ -22,8 +22,8 @@ const (
 	maxUnpacked = 1 << 30
 )
 
-// Pack packs a directory as tar and gzip; nil if it is empty. Links are kept as links and never followed; anything other than files,
-// directories and links is left out. The archive has at most the given number of bytes.
+// Pack packs a directory as tar and gzip; nil if it is empty. Links are kept as links and never followed; everything except files,
+// directories and links is omitted. The archive has at most the given number of bytes.
 func Pack(root *os.Root, most int) ([]byte, error) {
 	buffer := &bounded{most: most}
 	zipped := gzip.NewWriter(buffer)
@@ -72,7 +72,7 @@ func (p *packer) add(name string, entry fs.DirEntry, err error) error {
 	return p.archive.WriteHeader(header)
 }
 
-// file opens the file before it asks for the size: the file may be replaced in between.
+// file opens the file before it reads the size, because the file may be replaced in between.
 func (p *packer) file(header *tar.Header) error {
 	file, err := p.root.OpenFile(header.Name, openFlags, 0)
 	if err != nil {

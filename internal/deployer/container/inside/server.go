@@ -25,7 +25,7 @@ const (
 	callLimit  = 20 * time.Second
 	firstRetry = 200 * time.Millisecond
 	lastRetry  = 5 * time.Second
-	// refusals is how often a request may be denied before that counts: the API server may not have seen the role yet.
+	// refusals is how often a request may be denied before it fails: the API server may not have seen the role yet.
 	refusals = 6
 	maxReply = 4 << 20
 )
@@ -59,7 +59,7 @@ func newServer(env Environment) (*server, error) {
 	}, nil
 }
 
-// patchSecret changes annotations and data of a Secret; nil removes a key. It retries until the API server has answered.
+// patchSecret changes annotations and data of a Secret; nil removes a key. It retries until the API server responds.
 func (s *server) patchSecret(ctx context.Context, name string, annotations, data map[string]any) error {
 	patch := map[string]any{"metadata": map[string]any{"annotations": annotations}}
 	if data != nil {
@@ -139,7 +139,7 @@ func (s *server) try(ctx context.Context, c call) (int, error) {
 	var why struct {
 		Message string `json:"message"`
 	}
-	// Without a message, the status code must do.
+	// Without a message, the error contains only the status code.
 	_ = json.NewDecoder(io.LimitReader(response.Body, maxReply)).Decode(&why)
 	return response.StatusCode, fmt.Errorf("the API server rejects the change of Secret %s: %s %s", c.name, response.Status, why.Message)
 }

@@ -25,8 +25,8 @@ const (
 )
 
 // Wait stores exports and state once the image has stopped. As a sidecar, it receives the stop signal only after the image has stopped,
-// either by itself or because the pod is being deleted. It writes the result last, in one request, so that the result counts entirely or
-// not at all.
+// either by itself or because the pod is being deleted. It writes the result last, in one request, so that the result is complete or
+// absent.
 func Wait(ctx context.Context, env Environment, stopped <-chan os.Signal) error {
 	select {
 	case <-stopped:
@@ -67,8 +67,8 @@ func Wait(ctx context.Context, env Environment, stopped <-chan os.Signal) error 
 	return nil
 }
 
-// readExports reads the exports file; nil if there is none. The image may have put anything there, even a link to a secret of this
-// container: only a file below the shared directory counts.
+// readExports reads the exports file; nil if there is none. The image may have created anything there, even a link to a secret of this
+// container: only a file below the shared directory is accepted.
 func readExports(shared *os.Root) ([]byte, error) {
 	file, err := shared.OpenFile(ExportsFile, openFlags, 0)
 	if errors.Is(err, fs.ErrNotExist) {

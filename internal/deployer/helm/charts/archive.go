@@ -73,7 +73,7 @@ const (
 	unpackedSuffix = "+unpacked"
 )
 
-// isPackedChart recognises files that Helm would unpack.
+// isPackedChart detects files that Helm unpacks.
 func isPackedChart(name string) bool {
 	base, inCharts := strings.CutPrefix(name, "charts/")
 	return inCharts && !strings.Contains(base, "/") && strings.HasSuffix(base, packedSuffix) && !strings.HasPrefix(base, "_") && !strings.HasPrefix(base, ".")

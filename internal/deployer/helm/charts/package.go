@@ -23,7 +23,7 @@ import (
 type Package struct {
 	// Digest is a hash of the names and contents of all files. It does not depend on how they were packed.
 	Digest string
-	// Metadata is what the chart says about itself.
+	// Metadata is the content of the chart's Chart.yaml.
 	Metadata chart.Metadata
 
 	files []*archive.BufferedFile
@@ -55,7 +55,7 @@ func (p *Package) Load() (*chart.Chart, error) {
 		return nil, fmt.Errorf("load the chart: %w", err)
 	}
 	// Helm keeps the charts within a chart in a map. Their order must be deterministic: of two templates of the same name,
-	// the last one counts.
+	// the last one applies.
 	sortDependencies(loaded)
 	return loaded, nil
 }

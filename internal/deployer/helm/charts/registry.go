@@ -21,7 +21,7 @@ import (
 )
 
 // Registries opens the repositories that the credentials and resolvers of a Context give to a job of a deploy item. They are
-// stable during the job: a tag that was resolved once keeps its meaning.
+// stable during the job: a tag that was resolved once does not move.
 type Registries func(c *lsv1alpha1.Context, contents credentials.Contents, item types.UID, job string) (*repository.Repositories, error)
 
 // fromRegistry handles charts that are artifacts of a registry.

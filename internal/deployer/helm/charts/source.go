@@ -53,13 +53,13 @@ func New(options Options) *Source {
 	return &Source{options: options, web: newWeb(options.Dialer), cache: lru.NewCache[*Package](cacheBytes)}
 }
 
-// Request identifies the chart, and on whose behalf it is fetched.
+// Request identifies the chart, and the deploy item for which it is fetched.
 type Request struct {
 	Chart helmv1alpha1.Chart
 	// Namespace is the namespace of the deploy item, and Context the name of its Context.
 	Namespace string
 	Context   string
-	// Item and Job identify on whose behalf the chart is fetched: within a job, a tag does not move.
+	// Item and Job identify the work for which the chart is fetched: within a job, a tag does not move.
 	Item types.UID
 	Job  string
 }

@@ -20,8 +20,8 @@ const (
 	maxText = 16 << 20
 )
 
-// Functions replace those functions of Helm whose result grows with a number. Charts come from other people: one number must
-// not take all memory.
+// Functions replace those functions of Helm whose result grows with a number. Charts come from third parties: one number must
+// not exhaust the memory.
 func Functions() template.FuncMap {
 	known := sprig.TxtFuncMap()
 	result := template.FuncMap{

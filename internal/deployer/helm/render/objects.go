@@ -24,12 +24,12 @@ type Object struct {
 	Manifest *unstructured.Unstructured
 	// Source is the name of the template.
 	Source string
-	// Kept reports whether the chart wants the object to stay when the release is removed.
+	// Kept reports whether the chart requires the object to stay when the release is removed.
 	Kept bool
 }
 
 // Objects returns everything that must exist while the chart is deployed: the CRDs, the objects, and the hooks of an
-// installation or upgrade. Hooks for other occasions, such as a test or a deletion, are left out.
+// installation or upgrade. Hooks for other events, such as a test or a deletion, are omitted.
 func (r *Result) Objects() ([]Object, error) {
 	var result []Object
 	for _, text := range slices.Concat(r.Definitions, r.Templates) {
@@ -46,12 +46,12 @@ func (r *Result) Objects() ([]Object, error) {
 	return result, nil
 }
 
-// IsKept reports whether a chart wants an object to stay when the release is removed.
+// IsKept reports whether a chart requires an object to stay when the release is removed.
 func IsKept(object *unstructured.Unstructured) bool {
 	return strings.EqualFold(strings.TrimSpace(object.GetAnnotations()[policyAnnotation]), "keep")
 }
 
-// forOtherOccasions recognises hooks unrelated to an installation or upgrade.
+// forOtherOccasions detects hooks unrelated to an installation or upgrade.
 func forOtherOccasions(object *unstructured.Unstructured) bool {
 	events, isHook := object.GetAnnotations()[hookAnnotation]
 	if !isHook {

@@ -42,7 +42,7 @@ type Text struct {
 
 // Result is what a chart renders to.
 type Result struct {
-	// Values are the data that the templates saw: Chart, Capabilities, Release and Values.
+	// Values are the data for the templates: Chart, Capabilities, Release and Values.
 	Values map[string]any
 	// Templates are those that rendered to something, except the notes.
 	Templates []Text
@@ -50,10 +50,10 @@ type Result struct {
 	Definitions []Text
 }
 
-// notes is the suffix of files with text for people.
+// notes is the suffix of files with text for users.
 const notes = "NOTES.txt"
 
-// Values returns the data that the templates of a chart see. It renders nothing.
+// Values returns the data for the templates of a chart. It renders nothing.
 func Values(in Input) (map[string]any, error) {
 	_, values, err := prepare(in)
 	return values, err

@@ -17,8 +17,8 @@ import (
 // ErrSchema means that values do not match the schema of a chart.
 var ErrSchema = errors.New("the values do not match the schema of the chart")
 
-// schemas compiles the schemas of charts. Helm would load references from the web and from this process's disk, and would
-// quote values; here, schemas must be self-contained, and errors name fields.
+// schemas compiles the schemas of charts. Helm loads references from the web and from this process's disk, and
+// quotes values; here, schemas must be self-contained, and errors name fields.
 var schemas = schema.NewCompiler(schemaLimits(), 8<<20)
 
 func schemaLimits() schema.Limits {

@@ -17,7 +17,7 @@ import (
 	"espalier.dev/internal/deployer/objects/inventory"
 )
 
-// attempts is how often an object is read again because another client changed it concurrently.
+// attempts is how often an object is reread because another client changed it concurrently.
 const attempts = 4
 
 // Applier applies single objects for one owner.
@@ -28,7 +28,7 @@ type Applier struct {
 	// SameManifests reports whether the manifests are those of the last job, so that no field can have been removed from
 	// them.
 	SameManifests bool
-	// Rehearsal reports whether the cluster only checks requests and stores nothing, so that no request can build on the
+	// Rehearsal reports whether the cluster only checks requests and stores nothing, so that a request cannot build on the
 	// previous one.
 	Rehearsal bool
 }
@@ -44,7 +44,7 @@ const (
 	Created
 	// Changed means that the object existed and was updated.
 	Changed
-	// Released means that the object is not ours to touch: because of its policy, or because another client created it.
+	// Released means that the object must not be changed: because of its policy, or because another client created it.
 	Released
 	// Held means that the object is being deleted and can only be recreated once it is gone.
 	Held
@@ -59,7 +59,7 @@ type Outcome struct {
 	Before *unstructured.Unstructured
 	// FieldsHash is the hash of the manifest to store in the inventory.
 	FieldsHash string
-	// TakenFrom is the deploy item that managed the object before it was written; empty if none did.
+	// TakenFrom is the deploy item that managed the object before the write; empty if none did.
 	TakenFrom string
 }
 
@@ -84,7 +84,7 @@ func (a Applier) Apply(ctx context.Context, o Object, entry inventory.Entry) (Ou
 // errChanged is the error of an object that has changed since it was last read.
 var errChanged = errors.New("it was changed at the same time")
 
-// attempt is the work on one object.
+// attempt is the application of one object.
 type attempt struct {
 	Applier
 	object  Object
@@ -135,7 +135,7 @@ func (a *attempt) adjust(ctx context.Context, live *unstructured.Unstructured) (
 	return Outcome{Verdict: Changed, Live: written, TakenFrom: a.Owner.Other(live)}, nil
 }
 
-// partly replaces a hash if the object still has fields of an earlier manifest.
+// partly replaces the hash if the object still has fields of an earlier manifest.
 const partly = "partly"
 
 // fieldsHash returns the hash of the manifest to store in the inventory.
@@ -150,14 +150,14 @@ func (a *attempt) fieldsHash(verdict Verdict) string {
 	return partly
 }
 
-// takesAway reports whether fields that are no longer in the manifest are removed.
+// takesAway reports whether to remove fields that are no longer in the manifest.
 func (a *attempt) takesAway() bool {
 	adds := a.Strategy == manifest.UpdateStrategyMerge || a.Strategy == manifest.UpdateStrategyMergeOverwrite
 	return !adds && a.object.Policy != deployer.PolicyImmutable
 }
 
-// mayTouch reports whether an existing object is ours to work with. An object that another client created stays theirs under
-// two policies: fallback, and immutable, which would not change it and must not delete it either.
+// mayTouch reports whether an existing object may be changed. An object that another client created stays theirs under two policies:
+// fallback, and immutable, which does not change objects and must not delete this one either.
 func (a *attempt) mayTouch(live *unstructured.Unstructured) bool {
 	switch a.object.Policy {
 	case deployer.PolicyFallback, deployer.PolicyImmutable:

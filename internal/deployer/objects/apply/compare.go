@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Satisfies reports whether an object has everything that a manifest asks for. Other content is no difference: the API
+// Satisfies reports whether an object has everything that a manifest requires. Additional content is not a difference: the API
 // server fills in defaults, and controllers add fields.
 func Satisfies(live, desired *unstructured.Unstructured) bool {
 	return comparisonOf(desired).contains(live.Object, desired.Object, nil)
@@ -30,7 +30,7 @@ func Drifted(live, manifest *unstructured.Unstructured) bool {
 
 // comparison compares JSON values. The path of a value, without the positions in lists, determines how it is interpreted.
 type comparison struct {
-	// quantities reports whether the API server normalises quantities, as it does for the kinds that it has types for.
+	// quantities reports whether the API server normalises quantities, as it does for kinds with built-in types.
 	quantities bool
 }
 
@@ -73,7 +73,7 @@ func isNothing(value any) bool {
 	return false
 }
 
-// isZero reports whether the API server omits a scalar from the kinds that it has types for. An empty string is not among
+// isZero reports whether the API server omits a scalar from kinds with built-in types. An empty string is not among
 // them, because it has a meaning in labels and data.
 func isZero(value any) bool { return value == false || value == int64(0) || value == float64(0) }
 
@@ -179,8 +179,8 @@ func number(value any) (float64, bool) {
 	return 0, false
 }
 
-// FieldsHash returns a hash of the names of a manifest's fields. The values are left out: they are compared with the live
-// object, and a hash of a short secret could be guessed.
+// FieldsHash returns a hash of the names of a manifest's fields. The values are omitted: they are compared with the live
+// object, and a short secret can be guessed from its hash.
 func FieldsHash(desired *unstructured.Unstructured) string {
 	sum := sha256.New()
 	hashFields(sum, desired.Object)

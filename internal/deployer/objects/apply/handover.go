@@ -40,8 +40,8 @@ func (a *attempt) rehearseHandover(ctx context.Context, live, applied *unstructu
 	return result, a.Cluster.Client().Update(ctx, result, owner)
 }
 
-// fieldSet is a set of fields in the API server's format. Keys lead one step down: "f:" and the name of a field, "k:" and what identifies
-// an element of a list, "v:" and a value in a list. A dot stands for the place itself.
+// fieldSet is a set of fields in the API server's format. Keys name the next level: "f:" and the name of a field, "k:" and the key of
+// an element of a list, "v:" and a value in a list. A dot stands for the level itself.
 type fieldSet map[string]any
 
 func fieldsOf(record metav1.ManagedFieldsEntry) fieldSet {
@@ -72,7 +72,7 @@ func takeAway(fields map[string]any, ours, needed []fieldSet) (changed bool) {
 	return changed
 }
 
-// taken returns a value without the parts to remove, or nil if nothing is left.
+// taken returns a value without the parts to remove, or nil if nothing remains.
 func taken(value any, ours, needed []fieldSet) (kept any, changed bool) {
 	if len(needed) == 0 && isOwned(ours) {
 		return nil, true
@@ -111,7 +111,7 @@ func takenElements(elements []any, ours, needed []fieldSet) (any, bool) {
 	return kept, changed
 }
 
-// isOwned reports whether a place itself belongs to one of the sets, as a leaf does.
+// isOwned reports whether a level itself belongs to one of the sets, as a leaf does.
 func isOwned(sets []fieldSet) bool {
 	return slices.ContainsFunc(sets, func(set fieldSet) bool {
 		_, itself := set["."]

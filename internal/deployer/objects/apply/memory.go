@@ -18,11 +18,11 @@ import (
 	"espalier.dev/internal/deployer/objects/readiness"
 )
 
-// Applied is what is known about an object applied in this run. It is small: bodies are not kept.
+// Applied is the state of an object applied in this run. It is small: bodies are not kept.
 type Applied struct {
 	Subject cluster.Subject
 	UID     types.UID
-	// Ready reports whether the object was ready when it was last read; Missing says what it lacked.
+	// Ready reports whether the object was ready when it was last read; Missing is what it lacked.
 	Ready   bool
 	Missing string
 	// Verdict is the result of applying it.
@@ -31,7 +31,7 @@ type Applied struct {
 	served bool
 }
 
-// Memory is what one pass of a run leaves for the next.
+// Memory is the state that one pass of a run leaves for the next.
 type Memory map[inventory.Key]Applied
 
 // look reads the object and records whether it is ready. The client may differ from the previous one, because credentials
@@ -51,7 +51,7 @@ func (a *Applied) look(ctx context.Context, target cluster.Cluster) error {
 }
 
 // AwaitReady reads everything that was not ready yet. It returns nil if everything is. An object that has disappeared is
-// forgotten, so that the next pass applies it again.
+// dropped, so that the next pass applies it again.
 func (m Memory) AwaitReady(ctx context.Context, target cluster.Cluster) (*cluster.Wait, error) {
 	keys := m.unready()
 	looked := make([]Applied, len(keys))
@@ -124,7 +124,7 @@ func (m Memory) UIDs() map[types.UID]bool {
 // maxNamed is the maximum number of changed objects named in a message.
 const maxNamed = 5
 
-// Changes says which objects were created or changed; empty if none were.
+// Changes describes which objects were created or changed; empty if none were.
 func (m Memory) Changes() string {
 	var parts []string
 	for _, key := range slices.SortedFunc(maps.Keys(m), inventory.Key.Compare) {

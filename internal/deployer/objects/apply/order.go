@@ -33,7 +33,7 @@ type placed struct {
 }
 
 // Place gives every object the namespace that its kind requires: none for cluster-scoped kinds, and the default for objects
-// that name none. Objects of kinds that the cluster does not know yet are left unchanged.
+// that name none. Objects of kinds that the cluster does not serve yet do not change.
 func Place(objects []Object, mapper meta.RESTMapper, defaultNamespace string) ([]Object, error) {
 	result := make([]Object, 0, len(objects))
 	found, err := place(objects, mapper, defaultNamespace)

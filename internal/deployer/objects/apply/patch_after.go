@@ -17,8 +17,8 @@ import (
 	"espalier.dev/internal/deployer/objects/inventory"
 )
 
-// PatchAfter sends the patch that a manifest wants once everything is ready. An object that is not in the inventory is not
-// ours to patch.
+// PatchAfter sends the patch that a manifest requires once everything is ready. An object that is not in the inventory is not
+// patched.
 func (a Applier) PatchAfter(ctx context.Context, o Object, known *inventory.Inventory) error {
 	entry, ours := known.Find(o.Key())
 	if !ours || o.PatchAfterDeployment == nil || len(o.PatchAfterDeployment.Raw) == 0 {

@@ -29,8 +29,8 @@ var carriedOver = map[string][]string{
 // completed are kinds whose spec the cluster completes with many immutable fields.
 var completed = []string{"/Pod", "batch/Job"}
 
-// replacement returns the manifest with what must be kept of the existing object: what the cluster has filled in, and the
-// labels, annotations and finalizers of others.
+// replacement returns the manifest with the parts of the existing object that must stay: fields that the cluster has set, and the
+// labels, annotations and finalizers of other clients.
 func replacement(o Object, live, desired *unstructured.Unstructured) *unstructured.Unstructured {
 	result := desired.DeepCopy()
 	result.SetResourceVersion(live.GetResourceVersion())
@@ -99,7 +99,7 @@ func others(desired, live map[string]string, ours map[string]bool) map[string]st
 // metadataNames are the labels, annotations and finalizers that a deployer has set.
 type metadataNames struct{ labels, annotations, finalizers map[string]bool }
 
-// ownMetadata returns what deployers of this project have set, according to the API server's records.
+// ownMetadata returns the metadata that deployers of this project have set, according to the API server's records.
 func ownMetadata(live *unstructured.Unstructured) metadataNames {
 	names := metadataNames{labels: map[string]bool{}, annotations: map[string]bool{}, finalizers: map[string]bool{}}
 	for _, record := range live.GetManagedFields() {

@@ -17,7 +17,7 @@ import (
 )
 
 // Run applies a set of objects, group by group, in as many passes as it takes. Objects applied in an earlier pass are not
-// read again.
+// reread.
 type Run struct {
 	Applier
 	Objects []Object
@@ -27,11 +27,11 @@ type Run struct {
 	Inventory *inventory.Inventory
 	// Memory is kept up to date as well.
 	Memory Memory
-	// Taken describes which objects belonged to other deploy items until this pass, and to which.
+	// Taken describes which objects belonged to other deploy items until this pass, and to which ones.
 	Taken []string
 }
 
-// Pass goes as far as it can. It returns what must happen before it can continue; nil if everything is applied.
+// Pass applies as many objects as possible. It returns what must happen before it can continue; nil if everything is applied.
 func (r *Run) Pass(ctx context.Context) (*cluster.Wait, error) {
 	objects, err := place(r.Objects, r.Cluster.Mapper(), r.DefaultNamespace)
 	if err != nil {
@@ -91,7 +91,7 @@ func (r *Run) applyAll(ctx context.Context, objects []placed) (*cluster.Wait, er
 	return cluster.Await(cluster.WaitingForDeletion, held), cluster.Join(errs)
 }
 
-// IsUnserved recognises the answer of a cluster that has the CRD of a kind but does not serve the kind yet.
+// IsUnserved detects the response of a cluster that has the CRD of a kind but does not serve the kind yet.
 func IsUnserved(err error) bool {
 	if meta.IsNoMatchError(err) {
 		return true
@@ -100,7 +100,7 @@ func IsUnserved(err error) bool {
 	return apierrors.IsNotFound(err) && errors.As(err, &status) && (status.Status().Details == nil || status.Status().Details.Name == "")
 }
 
-// awaitService returns a short wait without an event: none reports that a kind is served.
+// awaitService returns a short wait without an event, because no event reports that a kind is served.
 func (r *Run) awaitService(unserved []cluster.Pending) *cluster.Wait {
 	meta.MaybeResetRESTMapper(r.Cluster.Mapper())
 	wait := cluster.Await(cluster.WaitingForKind, unserved)

@@ -15,7 +15,7 @@ import (
 type Strategy = manifest.UpdateStrategy
 
 // differs reports whether an existing object must be written. A patch after the last deployment may have set fields that the
-// manifest does not have: then the manifest is applied again, and patched again in the end.
+// manifest does not have: then the manifest is applied again, and patched again at the end.
 func (a *attempt) differs(live *unstructured.Unstructured) bool {
 	switch a.Strategy {
 	case manifest.UpdateStrategyMerge:
@@ -41,7 +41,7 @@ func (a *attempt) next(live *unstructured.Unstructured) *unstructured.Unstructur
 	return replacement(a.object, live, a.desired)
 }
 
-// merged returns the object with added missing fields. The marks are always ours: who manages an object also deletes it.
+// merged returns the object with added missing fields. The marks are always ours: the manager of an object also deletes it.
 func (a *attempt) merged(live *unstructured.Unstructured) *unstructured.Unstructured {
 	result, _ := withMissing(live.DeepCopy().Object, a.desired.Object).(map[string]any)
 	object := &unstructured.Unstructured{Object: result}

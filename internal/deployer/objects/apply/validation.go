@@ -21,7 +21,7 @@ const MaxObjects = 2000
 type Complain func(path, format string, args ...any)
 
 // Validate reports problems in a set of objects before any of them is sent. The inventory in the status names kinds and
-// objects, so invalid kinds or names must not get there.
+// objects, so invalid kinds or names must not get into it.
 func Validate(objects []Object, complain Complain) {
 	first := map[inventory.Key]string{}
 	for _, o := range objects {

@@ -111,8 +111,8 @@ func locked(patch []byte, live *unstructured.Unstructured) ([]byte, error) {
 	return merged, nil
 }
 
-// serverSideApply makes the API server merge. Fields set by other strategies are handed over first: otherwise the API server
-// would keep them when the manifest drops them.
+// serverSideApply makes the API server merge. Fields set by other strategies are handed over first: otherwise the API server keeps them
+// when the manifest drops them.
 func (a *attempt) serverSideApply(ctx context.Context, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	handover, err := csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(cluster.FieldManager), cluster.FieldManager)
 	if err != nil {

@@ -32,7 +32,7 @@ type Cluster interface {
 // Finder returns the cluster of another Target, by the Target's name.
 type Finder func(ctx context.Context, targetName string) (Cluster, error)
 
-// FinderOf returns the Finder for the other Targets of some work.
+// FinderOf returns the Finder for the other Targets of a deploy item.
 func FinderOf(work deployer.Work) Finder {
 	return func(ctx context.Context, targetName string) (Cluster, error) {
 		found, err := work.ClusterFor(ctx, targetName)
@@ -84,7 +84,7 @@ func (s Subject) Read(ctx context.Context) (*unstructured.Unstructured, error) {
 	return object, nil
 }
 
-// checkNamespace detects a missing namespace before the client does, with a better error.
+// checkNamespace detects a missing namespace before the client does, with a clearer error.
 func (s Subject) checkNamespace() error {
 	if s.Key.Namespace != "" {
 		return nil

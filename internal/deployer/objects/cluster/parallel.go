@@ -17,7 +17,7 @@ import (
 const atOnce = 8
 
 // Each calls do for every index below count, with limited concurrency, and returns when all are done. A panic in one of them
-// is repeated in the caller, who may recover from it.
+// is repeated in the caller, which may recover from it.
 func Each(count int, do func(index int)) {
 	thrown := make(chan any, count)
 	var group errgroup.Group
@@ -42,7 +42,7 @@ func Each(count int, do func(index int)) {
 // maxTold is the maximum number of errors in a message.
 const maxTold = 5
 
-// several are errors of single objects. All of them count for the classification, but a message shows only some.
+// several are errors of single objects. The classification uses all of them, a message shows only some.
 type several []error
 
 // Join joins the errors that are not nil; nil if there are none.

@@ -80,7 +80,7 @@ func alreadyClassified(err error) bool { return errors.As(err, new(refusal)) }
 
 func isSecret(gvk schema.GroupVersionKind) bool { return gvk.Group == "" && gvk.Kind == "Secret" }
 
-// verdict classifies an answer of the API server.
+// verdict classifies a response of the API server.
 type verdict struct {
 	applies  func(error) bool
 	reason   string
@@ -140,7 +140,7 @@ func judge(err error, secret bool) (details failure.Details, terminal bool, text
 	return details, found.terminal, found.tell(status, secret)
 }
 
-// judgeConnection classifies errors that are not answers of an API server.
+// judgeConnection classifies errors that are not responses of an API server.
 func judgeConnection(err error) (failure.Details, bool, string) {
 	details := failure.Details{Reason: ReasonUnreachable}
 	var network net.Error
@@ -159,7 +159,7 @@ func judgeConnection(err error) (failure.Details, bool, string) {
 	return details, false, err.Error()
 }
 
-// isAdmission recognises an answer of an admission webhook, which has no status reason.
+// isAdmission detects a response of an admission webhook, which has no status reason.
 func isAdmission(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "admission webhook ") || strings.Contains(text, "failed calling webhook ")

@@ -29,7 +29,7 @@ type Wait struct {
 	Reason decision.Reason
 	// On are the objects whose changes can end the wait.
 	On []Subject
-	// Soon reports whether the wait ends within moments and without an event.
+	// Soon reports whether the wait ends soon and without an event.
 	Soon bool
 }
 

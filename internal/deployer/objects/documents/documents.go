@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package documents splits the output of people and templates into single objects: streams of YAML, and lists of objects.
+// Package documents splits YAML from users and templates into single objects: streams of YAML, and lists of objects.
 package documents
 
 import (
@@ -52,7 +52,7 @@ func itemOf(list *unstructured.Unstructured, fields map[string]any) *unstructure
 }
 
 // Split returns the objects in a stream of YAML, with lists expanded. YAML that is not a Kubernetes object, such as a plain
-// text, is left out.
+// text, is omitted.
 func Split(text string) ([]*unstructured.Unstructured, error) {
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(ended(text))))
 	var result []*unstructured.Unstructured

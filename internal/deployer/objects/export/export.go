@@ -29,7 +29,7 @@ type Reader struct {
 	Find    cluster.Finder
 }
 
-// Pass reads all values. If some are missing, it returns a Wait, and the values are incomplete.
+// Pass reads all values. If values are missing, it returns a Wait, and the result is incomplete.
 func (r Reader) Pass(ctx context.Context) (map[string]any, *cluster.Wait, error) {
 	values := map[string]any{}
 	var pending []cluster.Pending

@@ -23,7 +23,7 @@ type dryRun struct{ next http.RoundTripper }
 // parameter is the name of the option in queries and bodies.
 const parameter = "dryRun"
 
-// RoundTrip implements http.RoundTripper. It does not send a request that might store something.
+// RoundTrip implements http.RoundTripper. It does not send a request that may store anything.
 func (d dryRun) RoundTrip(request *http.Request) (*http.Response, error) {
 	switch request.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:

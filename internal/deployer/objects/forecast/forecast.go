@@ -23,14 +23,14 @@ import (
 	"espalier.dev/internal/deployer/objects/prune"
 )
 
-// Forecaster forecasts what a job would change in the targets of a deploy item. An item with a deletion timestamp is one that the job
+// Forecaster forecasts what a job changes in the targets of a deploy item. An item with a deletion timestamp is one that the job
 // deletes. The clusters of the work must be reached through DryRun.
 type Forecaster func(ctx context.Context, work deployer.Work, around Surroundings) (*Forecast, error)
 
 // Work is the input of a deployer call.
 type Work = deployer.Work
 
-// Surroundings are the resources of deployers besides the work.
+// Surroundings are the resources of deployers in addition to the work.
 type Surroundings struct {
 	// Host reads Contexts and Secrets in the namespaces of deploy items.
 	Host client.Reader
@@ -38,7 +38,7 @@ type Surroundings struct {
 	Registries func(c *lsv1alpha1.Context, contents credentials.Contents, item types.UID, job string) (*repository.Repositories, error)
 }
 
-// Forecast is what a job would change for one deploy item.
+// Forecast is what a job changes for one deploy item.
 type Forecast struct {
 	Changes []Change
 	// Notes list effects of the job that cannot be forecast.
@@ -48,12 +48,12 @@ type Forecast struct {
 // Change is the forecast for one object. Before and After may be equal.
 type Change struct {
 	Subject cluster.Subject
-	// Before is the current object; nil if it does not exist. After is what the API server would store; nil if the object would be
+	// Before is the current object; nil if it does not exist. After is the object after the job; nil if it is
 	// gone.
 	Before, After *unstructured.Unstructured
-	// Unchecked says why the API server cannot check the object yet; After is then the rendered object.
+	// Unchecked is why the API server cannot check the object yet; After is then the rendered object.
 	Unchecked string
-	// Err is the API server's rejection. Apart from the object concerned, nothing else is known then.
+	// Err is the API server's rejection. Then only the object concerned is known.
 	Err error
 }
 
@@ -85,7 +85,7 @@ func applyOne(ctx context.Context, applier apply.Applier, o apply.Object, known 
 	}
 	change.Before, change.After = outcome.Before, outcome.Live
 	switch outcome.Verdict {
-	case apply.Released: // It stays as it is.
+	case apply.Released: // It does not change.
 		change.After = change.Before
 	case apply.Held:
 		change.After, change.Unchecked = patched.Desired(applier.Owner), "being deleted; the job waits, and then recreates it"
@@ -93,7 +93,7 @@ func applyOne(ctx context.Context, applier apply.Applier, o apply.Object, known 
 	return change
 }
 
-// Unchecked says why a cluster cannot check an object yet: its namespace or its kind does not exist. It is empty for other errors.
+// Unchecked returns why a cluster cannot check an object yet: its namespace or its kind does not exist. It is empty for other errors.
 func Unchecked(subject cluster.Subject, err error) string {
 	status := apierrors.APIStatus(nil)
 	var missing string
@@ -109,7 +109,7 @@ func Unchecked(subject cluster.Subject, err error) string {
 	return ""
 }
 
-// Prune forecasts what would be removed.
+// Prune forecasts which objects are removed.
 func Prune(ctx context.Context, run prune.Run) ([]Change, error) {
 	doomed, err := run.Foresee(ctx)
 	var changes []Change

@@ -3,7 +3,7 @@
 
 // Package inventory lists the objects that a deploy item has in a cluster. The list is stored in the item's provider status,
 // and is the only record of what to delete later. So an object enters the list before it is created, and leaves it only when
-// it is seen to be gone, or not to be ours.
+// it is confirmed to be gone, or not to be ours.
 package inventory
 
 import (
@@ -34,7 +34,7 @@ func KeyOf(object *unstructured.Unstructured) Key {
 	return Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: object.GetNamespace(), Name: object.GetName()}
 }
 
-// KeyOfEntry returns the key of the object that an entry stands for.
+// KeyOfEntry returns the key of an entry's object.
 func KeyOfEntry(entry Entry) Key {
 	gvk := GVK(entry)
 	return Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: entry.Resource.Namespace, Name: entry.Resource.Name}
@@ -61,7 +61,7 @@ type Inventory struct {
 	entries map[Key]Entry
 }
 
-// New creates an inventory of entries. Of several with the same key, the last one counts.
+// New creates an inventory of entries. Of several with the same key, the last one wins.
 func New(entries []Entry) Inventory {
 	result := Inventory{entries: map[Key]Entry{}}
 	for _, entry := range entries {
@@ -109,7 +109,7 @@ func (k Key) sortable() string {
 	return strings.Join([]string{k.Group, k.Kind, k.Namespace, k.Name}, "\x00")
 }
 
-// Intend adds what is about to be applied. What is already known about an object is kept; how to delete it comes from the
+// Intend adds an object that is about to be applied. Known facts about the object are kept; how to delete it comes from the
 // new entry.
 func (i *Inventory) Intend(entry Entry) {
 	if known, found := i.Find(KeyOfEntry(entry)); found {

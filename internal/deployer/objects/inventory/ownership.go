@@ -75,7 +75,7 @@ func (o Owner) Other(live *unstructured.Unstructured) string {
 	return ""
 }
 
-// Created reports whether an existing object without an inventory entry was created by the owner, for example by a process
+// Created reports whether the owner created an existing object without an inventory entry, for example by a process
 // that died before it could record the object.
 func (o Owner) Created(live *unstructured.Unstructured) bool {
 	return live.GetAnnotations()[OwnerAnnotation] == o.String()

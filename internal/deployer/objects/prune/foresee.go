@@ -14,16 +14,16 @@ import (
 	"espalier.dev/internal/deployer/objects/cluster"
 )
 
-// Doomed is an object that a run would remove.
+// Doomed is an object that a run removes.
 type Doomed struct {
 	Subject cluster.Subject
 	Live    *unstructured.Unstructured
-	// Err says why the cluster rejects the removal, or the read; then Live may be nil.
+	// Err is why the cluster rejects the removal, or the read; then Live may be nil.
 	Err error
 }
 
-// Foresee returns what all groups together would remove. The cluster must only check requests and store nothing. Objects already in
-// deletion are left out.
+// Foresee returns the objects that all groups together remove. The cluster must only check requests and store nothing. Objects already in
+// deletion are omitted.
 func (r *Run) Foresee(ctx context.Context) ([]Doomed, error) {
 	r.releaseKept()
 	var all []Doomed
@@ -55,7 +55,7 @@ func (r *Run) tasksOf(ctx context.Context, group deployer.DeletionGroup) ([]task
 	return r.ownTasks(group), nil
 }
 
-// foresee requests the deletion, which the cluster checks and does not carry out.
+// foresee requests the deletion, which the cluster checks and does not execute.
 func (t task) foresee(ctx context.Context) Doomed {
 	live, err := t.read(ctx)
 	if err != nil || live == nil || !t.ours(live) || live.GetDeletionTimestamp() != nil {

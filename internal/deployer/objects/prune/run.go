@@ -25,7 +25,7 @@ type Run struct {
 	Owner inventory.Owner
 	// Groups are the deletion groups in order; none means the default.
 	Groups []deployer.DeletionGroup
-	// Inventory loses the objects that are gone or not ours.
+	// Inventory is updated: objects that are gone or not ours are dropped.
 	Inventory *inventory.Inventory
 	// Stays reports which entries must not be removed; nil means that all are.
 	Stays func(inventory.Key) bool
@@ -36,8 +36,8 @@ type Run struct {
 	kept map[inventory.Key]bool
 }
 
-// Pass goes as far as it can: a group starts when nothing of the previous one is left. It returns what must be gone first;
-// nil if all groups are done. Entries in no group are left alone.
+// Pass removes as many objects as possible: a group starts once the previous one is empty. It returns what must be gone first;
+// nil if all groups are done. Entries in no group stay.
 func (r *Run) Pass(ctx context.Context) (*cluster.Wait, error) {
 	r.releaseKept()
 	for i, group := range groupsOrDefault(r.Groups) {
@@ -125,7 +125,7 @@ func await(tasks []task, left []string) *cluster.Wait {
 	return cluster.Await(cluster.WaitingForDeletion, pending)
 }
 
-// removeAllOf removes all objects of some kinds, whoever created them, except those that the policy keep protects.
+// removeAllOf removes all objects of some kinds, regardless of their creator, except those that the policy keep protects.
 func (r *Run) removeAllOf(ctx context.Context, group deployer.CustomResourceGroup) (*cluster.Wait, error) {
 	tasks, err := r.allTasks(ctx, group)
 	if err != nil {
@@ -156,7 +156,7 @@ func (r *Run) allTasks(ctx context.Context, group deployer.CustomResourceGroup) 
 	return tasks, nil
 }
 
-// anyTask returns the removal of an object that need not be ours.
+// anyTask returns the removal of an object, ours or not.
 func (r *Run) anyTask(subject cluster.Subject, force bool) (task, bool) {
 	result := task{subject: subject, force: force, ours: func(live *unstructured.Unstructured) bool { return !r.Spared[live.GetUID()] }}
 	if subject.Cluster != r.Cluster {

@@ -31,7 +31,7 @@ type task struct {
 	ours    func(live *unstructured.Unstructured) bool
 }
 
-// remove deletes the object and returns what keeps it; empty if it is gone or not ours.
+// remove deletes the object and returns what blocks the deletion; empty if the object is gone or not ours.
 func (t task) remove(ctx context.Context) (left string, err error) {
 	live, err := t.read(ctx)
 	if err != nil || live == nil || !t.ours(live) {
@@ -97,7 +97,7 @@ func (t task) delete(ctx context.Context, live *unstructured.Unstructured) (bool
 	return true, cluster.Refused("delete", t.subject, err)
 }
 
-// prepare sends the changes that the manifest wants before a deletion, in one patch.
+// prepare sends the changes that the manifest requires before a deletion, in one patch.
 func (t task) prepare(ctx context.Context, live *unstructured.Unstructured) error {
 	if len(t.entry.AnnotateBeforeDelete) == 0 && t.entry.PatchBeforeDelete == nil {
 		return nil
@@ -120,7 +120,7 @@ func (t task) prepare(ctx context.Context, live *unstructured.Unstructured) erro
 	return t.patch(ctx, "patch before the deletion of", live, patch)
 }
 
-// free removes the finalizers, if the group asks for that.
+// free removes the finalizers, if the group requires that.
 func (t task) free(ctx context.Context, live *unstructured.Unstructured) (bool, error) {
 	if !t.force || len(live.GetFinalizers()) == 0 {
 		return false, nil

@@ -24,7 +24,7 @@ type Checks struct {
 	Find    cluster.Finder
 }
 
-// Pass returns what does not hold yet; nil if all checks hold.
+// Pass returns the unmet checks; nil if all checks are met.
 func (c Checks) Pass(ctx context.Context) (*cluster.Wait, error) {
 	var pending []cluster.Pending
 	for _, check := range c.Custom {

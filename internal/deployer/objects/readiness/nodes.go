@@ -28,8 +28,8 @@ var workloads = map[schema.GroupKind]bool{
 // NeedsNodes reports whether objects of the kind need running pods to become ready.
 func NeedsNodes(kind schema.GroupKind) bool { return workloads[kind] }
 
-// LacksNodes reports whether the cluster has no nodes at all, and whether that is settled. It is settled once the cluster has
-// nodes, or if it does not allow listing them: then it counts as having some.
+// LacksNodes reports whether the cluster has no nodes, and whether the result is final. It is final once the cluster has nodes, or if
+// listing them is not permitted: then the cluster counts as having some.
 func LacksNodes(ctx context.Context, target cluster.Cluster) (lacks, settled bool) {
 	nodes := &unstructured.UnstructuredList{}
 	nodes.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "NodeList"})

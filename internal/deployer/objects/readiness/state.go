@@ -19,9 +19,9 @@ const ReasonFailed = "ObjectFailed"
 // State is the readiness of one object.
 type State struct {
 	Ready bool
-	// Missing says what the object lacks.
+	// Missing is what the object lacks.
 	Missing string
-	// Failed says why the object can never become ready.
+	// Failed is why the object can never become ready.
 	Failed string
 }
 
@@ -36,7 +36,7 @@ func Of(object *unstructured.Unstructured) State {
 	return byConvention(object)
 }
 
-// byConvention never panics, whatever a status contains.
+// byConvention never panics, regardless of the status.
 func byConvention(object *unstructured.Unstructured) (state State) {
 	defer func() {
 		if recover() != nil {
@@ -58,7 +58,7 @@ func (s State) Failure(subject cluster.Subject) error {
 	return failure.Terminalf(failure.Details{Operation: "CheckReadiness", Reason: ReasonFailed}, "%s has failed: %s", subject, s.Failed)
 }
 
-// rules are for kinds that kstatus does not know, or for which it checks less than a user needs.
+// rules are for kinds that kstatus does not support, or for which it checks less than a user needs.
 var rules = map[string]func(*unstructured.Unstructured) State{
 	"batch/Job":                         jobState,
 	"/Pod":                              podState,

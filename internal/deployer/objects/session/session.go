@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package session keeps in memory what one pass over a deploy item leaves for the next pass of the same job: what was done
-// already, and the watches that wake the item. Nothing depends on it: after a restart, a pass compares objects instead.
+// Package session keeps in memory what one pass over a deploy item leaves for the next pass of the same job: completed work,
+// and the watches that wake the item. Nothing depends on it: after a restart, a pass compares objects instead.
 //
-// An unused session ends by itself after a while, because a deployer does not learn when an item that it waits for is
-// interrupted or deleted.
+// An unused session ends after a while, because a deployer is not notified when an item that it waits for is interrupted or deleted.
 package session
 
 import (
@@ -106,7 +105,7 @@ func (s *Session[M]) end() {
 	}
 }
 
-// Follow watches exactly the given objects from now on. It reports whether some of the watches are new; those objects may
+// Follow watches exactly the given objects. It reports whether some of the watches are new; those objects may
 // have changed after they were last read.
 func (s *Session[M]) Follow(subjects []cluster.Subject, wake func()) (fresh bool, err error) {
 	s.mutex.Lock()

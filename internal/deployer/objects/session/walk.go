@@ -12,7 +12,7 @@ import (
 // Step is a part of the work on an item. It returns what it must wait for; nil if it is done. It can be repeated.
 type Step func(context.Context) (*cluster.Wait, error)
 
-// Walk runs steps until one must wait or fails. The objects that it waits for are watched from then on.
+// Walk runs steps until one must wait or fails. It then watches the objects that the step waits for.
 func (s *Session[M]) Walk(ctx context.Context, wake func(), steps ...Step) (*cluster.Wait, error) {
 	for _, step := range steps {
 		if wait, err := s.untilWatched(ctx, wake, step); wait != nil || err != nil {
@@ -22,10 +22,10 @@ func (s *Session[M]) Walk(ctx context.Context, wake func(), steps ...Step) (*clu
 	return nil, nil
 }
 
-// maxLooks bounds how often a step is repeated because it waits for objects that were not watched before.
+// maxLooks limits how often a step is repeated because it waits for objects that were not watched before.
 const maxLooks = 4
 
-// untilWatched repeats a waiting step until everything that it waits for was already watched when it ran, so that no change
+// untilWatched repeats a waiting step until it runs with all awaited objects already watched, so that no change
 // in between is missed.
 func (s *Session[M]) untilWatched(ctx context.Context, wake func(), step Step) (*cluster.Wait, error) {
 	for range maxLooks {
