@@ -110,7 +110,7 @@ func checkNames(what string, object types.NamespacedName) error {
 	return nil
 }
 
-// refusedIssue returns the error of a credential that is not issued. If the request is invalid, it may have to change; anything else
+// refusedIssue returns the error for a credential that is not issued. An invalid request must change; any other cause
 // may change in the cluster.
 func refusedIssue(what string, err error) error {
 	details := failure.Details{Operation: operationConnect, Reason: ReasonTokenRefused}

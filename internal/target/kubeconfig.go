@@ -15,9 +15,9 @@ import (
 
 // ParseKubeconfig returns the connection to the cluster of a kubeconfig's current context. The text is YAML or JSON.
 //
-// Parts that the current context does not use are ignored. Parts that it uses may contain the keys of allowedCluster and allowedUser and
-// nothing else: a kubeconfig that could run a command, read a file or send requests elsewhere is rejected, and so is one with an unknown
-// key. Errors are terminal; they name the key, say what to do and contain no value.
+// Parts that the current context does not use are ignored. Parts that it uses may contain only the keys of allowedCluster and
+// allowedUser: a kubeconfig that can run a command, read a file or send requests elsewhere is rejected, and so is one with an unknown
+// key. Errors are terminal; they name the key and what to do, and contain no value.
 func ParseKubeconfig(raw []byte) (*rest.Config, error) {
 	document, err := parseDocument(raw, "kubeconfig")
 	if err != nil {
@@ -164,7 +164,7 @@ func readCluster(cluster node, config *rest.Config) error {
 	return checkAuthority(config.CAData, cluster.path+".certificate-authority-data")
 }
 
-// checkServer accepts the URL of an API server with TLS, and nothing that can hide in a URL.
+// checkServer accepts the URL of an API server with TLS, without credentials, query or fragment.
 func checkServer(server, path string) (string, error) {
 	address, err := url.Parse(server)
 	if err != nil {

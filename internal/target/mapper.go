@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// unknownFor is how long to wait before asking again for a kind that the cluster did not know.
+	// unknownFor is the interval after which the cluster is asked again for an unknown kind.
 	unknownFor = 3 * time.Second
-	// maxUnknown bounds how many unknown kinds are cached.
+	// maxUnknown limits how many unknown kinds are cached.
 	maxUnknown = 1000
 )
 
-// mapper maps the kinds of a cluster. It asks the cluster when it is first used and when it does not know a kind, but for the same
-// unknown kind only every few seconds. Reset makes it ask at once, for callers that know that kinds were added.
+// mapper maps the kinds of a cluster. It asks the cluster at its first use and for unknown kinds, but for the same
+// unknown kind only every few seconds. Reset makes it ask immediately, for callers that have added kinds.
 type mapper struct {
 	build func() (meta.RESTMapper, error)
 	clock clock.PassiveClock
@@ -47,7 +47,7 @@ func newMapper(clock clock.PassiveClock, build func() (meta.RESTMapper, error)) 
 	return &mapper{build: build, clock: clock, inner: inner, unknown: map[string]unknownKind{}}, nil
 }
 
-// Reset forgets everything.
+// Reset drops all cached kinds.
 func (m *mapper) Reset() {
 	inner, err := m.build()
 	m.mutex.Lock()
@@ -58,7 +58,7 @@ func (m *mapper) Reset() {
 	}
 }
 
-// lookup asks the inner mapper, unless it is known to have no answer.
+// lookup asks the inner mapper, unless the kind is cached as unknown.
 func lookup[R any](m *mapper, question string, ask func(meta.RESTMapper) (R, error)) (R, error) {
 	inner, err := m.recall(question)
 	if err != nil {

@@ -80,7 +80,7 @@ func (c *Clusters) reached() map[string]bool {
 	return result
 }
 
-// reached reports whether the last request was answered, or there was none yet.
+// reached reports whether the cluster answered the last request, or there was none yet.
 func (b *breaker) reached() bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()

@@ -13,7 +13,7 @@ import (
 
 // Reasons of the errors of this package.
 const (
-	// ReasonInvalid is for a Target whose content cannot be used as it is.
+	// ReasonInvalid is for a Target with unusable content.
 	ReasonInvalid = "TargetInvalid"
 	// ReasonRefusedAddress is for a Target with an address that must not be dialled.
 	ReasonRefusedAddress = "TargetAddressRefused"
@@ -44,7 +44,7 @@ func missing(reason, format string, args ...any) error {
 	return failure.NewRetryable(failure.Details{Operation: operationResolve, Reason: reason}, fmt.Errorf(format, args...))
 }
 
-// Unreachable is the error of a cluster that does not answer. It says when the next attempt will be made.
+// Unreachable is the error of a cluster that does not answer. It contains the time of the next attempt.
 type Unreachable struct {
 	// Server is the URL of the API server.
 	Server string
@@ -61,7 +61,7 @@ func (u *Unreachable) Error() string {
 		u.Server, u.Since.UTC().Format(time.RFC3339), u.Until.UTC().Format(time.RFC3339), u.cause)
 }
 
-// NextAttempt returns when a request may reach the cluster again. A retry at that time keeps the promise of the message.
+// NextAttempt returns when a request may reach the cluster again. A retry at that time matches the message.
 func (u *Unreachable) NextAttempt() time.Time { return u.Until }
 
 // Unwrap returns why the last attempt failed.

@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/tenancy"
 )
 
-// tenant is the tenant for whom a Target is used, if tenancy is strict; otherwise the zero value. In the cluster that holds the
+// tenant is the tenant for whom a Target is used, if tenancy is strict; otherwise the zero value. In the cluster that contains the
 // Target, the tenant's account is impersonated. Tokens of other accounts are requested as that account, so that it needs the right
 // to create them.
 type tenant struct {
@@ -51,7 +51,7 @@ func (t tenant) owner(name string) string {
 	return name + actingAs + t.account.Name
 }
 
-// actingAs stands between the name of a Target and the account that uses it.
+// actingAs separates the name of a Target and the account that uses it.
 const actingAs = " as "
 
 // actingFor makes a tenant request all tokens.

@@ -23,7 +23,7 @@ import (
 // renewAfter is the fraction of a token's lifetime after which a new one is requested.
 const renewAfter = 0.8
 
-// renewalPause keeps a failed renewal from being repeated with each request while the old token is still valid.
+// renewalPause is the minimum time between failed renewals while the old token is still valid.
 const renewalPause = 10 * time.Second
 
 // issuer creates tokens of service accounts in the cluster that holds the Targets.
@@ -91,7 +91,7 @@ func (i *issuer) request(ctx context.Context, wish *tokenWish, audiences []strin
 	return nil, failure.NewRetryable(details, fmt.Errorf("create a token for the service account %s: %w", wish, err))
 }
 
-// checkAudiences rejects audiences of the cluster that holds the Targets: a token for one of them, sent to another server, would let that
+// checkAudiences rejects audiences of the cluster that holds the Targets: a token for one of them, sent to another server, lets that
 // server act here with the rights of the service account.
 func (i *issuer) checkAudiences(ctx context.Context, wish *tokenWish) error {
 	own, err := i.ownAudiences(ctx, wish)
@@ -190,7 +190,7 @@ func (s *tokenSource) renew(ctx context.Context) (string, error) {
 	return bearer(next.value), nil
 }
 
-// look returns the header of the current token, whether the token needs no renewal, and whether it is valid at all.
+// look returns the header of the current token, whether the token needs no renewal, and whether it is valid.
 func (s *tokenSource) look() (value string, fresh, good bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -15,11 +15,11 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// maxAnswer bounds the answer to one request. Target clusters belong to users, and one of them could send an endless answer.
+// maxAnswer limits the size of a response. Target clusters belong to users, and could send endless responses.
 const maxAnswer = 64 << 20
 
-// gate stands between all clients of a cluster and the network. It makes requests fail at once while the cluster is unreachable, bounds
-// answers, follows no redirect and reports when the credential is rejected.
+// gate is the transport of all clients of a cluster. It makes requests fail at once while the cluster is unreachable, limits
+// responses, follows no redirect and reports when the credential is rejected.
 type gate struct {
 	next     http.RoundTripper
 	breaker  *breaker
@@ -54,7 +54,7 @@ func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// judge turns a network error into one that says what can be done about it.
+// judge turns a network error into one with advice.
 func judge(ctx context.Context, a *attempt, err error) error {
 	var refusal *dial.Refusal
 	switch {
@@ -79,7 +79,7 @@ func closeBody(body io.Closer) {
 	}
 }
 
-// isStream identifies requests with endless answers: watches and followed logs.
+// isStream identifies requests with endless responses: watches and followed logs.
 func isStream(request *http.Request) bool {
 	query := request.URL.Query()
 	for _, key := range []string{"watch", "follow"} {
@@ -90,7 +90,7 @@ func isStream(request *http.Request) bool {
 	return false
 }
 
-// boundedBody is an answer that ends with an error when it gets too long.
+// boundedBody is a response body that ends with an error when it gets too long.
 type boundedBody struct {
 	io.ReadCloser
 	left int64
@@ -102,7 +102,7 @@ func (b *boundedBody) Read(buffer []byte) (int, error) {
 	if b.left < 0 {
 		return 0, errLongAnswer
 	}
-	// One byte more than allowed distinguishes an answer that is too long from one that just fits.
+	// One byte more than allowed distinguishes a response that is too long from one that just fits.
 	buffer = buffer[:min(int64(len(buffer)), b.left+1)]
 	n, err := b.ReadCloser.Read(buffer)
 	b.left -= int64(n)

@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// versionMapper maps the kinds of requested versions of groups, with one small request for each version. Requests without a version
-// are left to another mapper, which reads and caches everything that the cluster serves.
+// versionMapper maps the kinds of requested versions of groups, with one small request per version. Requests without a version
+// go to another mapper, which reads and caches all kinds that the cluster serves.
 type versionMapper struct {
 	meta.RESTMapper
 	discovery discovery.ServerResourcesInterface

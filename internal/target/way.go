@@ -21,8 +21,8 @@ type Way struct {
 	Authority              []byte
 }
 
-// WayOf returns the way to the cluster of a Target. It sends nothing to the cluster. A Target with selfConfig has none: the external
-// address of the host cluster is not known here.
+// WayOf returns the way to the cluster of a Target. It sends no request to the cluster. A Target with selfConfig has no way: the external
+// address of the management cluster is unknown here.
 func (c *Clusters) WayOf(ctx context.Context, t *lsv1alpha1.Target) (Way, error) {
 	way, err := c.wayOf(ctx, t)
 	if err != nil {
@@ -74,7 +74,7 @@ var loginArguments = []string{
 	"--oidc-extra-scope=email", "--oidc-extra-scope=profile", "--oidc-extra-scope=offline_access", "--oidc-use-pkce", "--grant-type=auto",
 }
 
-// WithLogin returns a kubeconfig with which people log in at an identity provider. It runs a command on their machines, so controllers
+// WithLogin returns a kubeconfig with which users log in at an identity provider. It runs a command on their machines, so controllers
 // cannot use it.
 func (w Way) WithLogin(issuer, client string) (string, error) {
 	arguments := append([]string{"oidc-login", "get-token", "--oidc-issuer-url=" + issuer, "--oidc-client-id=" + client}, loginArguments...)
@@ -117,9 +117,9 @@ func ReplaceCredential(raw []byte, token string) ([]byte, error) {
 	return yaml.Marshal(config)
 }
 
-// OneContext returns the part of a kubeconfig that a Target needs: one context with its cluster and its user. Readers of the Target have
-// no use for the credentials of other clusters. An empty name means the current context. The part is rejected under the same conditions as
-// in ParseKubeconfig.
+// OneContext returns the part of a kubeconfig that a Target needs: one context with its cluster and its user. Readers of the Target need
+// no credentials of other clusters. An empty name means the current context. The part is rejected under the same
+// conditions as in ParseKubeconfig.
 func OneContext(raw []byte, context string) (string, error) {
 	document, err := parseDocument(raw, "kubeconfig")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Entropy is the source from which templates generate passwords and keys. It is not itself random: everything is derived
+// Entropy is the source from which templates generate passwords and keys. It is not random itself: all values are derived
 // from a seed that the caller took from a random source, so that rendering twice with the same seed gives the same result.
 // Without the seed, its output is unpredictable.
 //

@@ -47,7 +47,7 @@ type Place struct {
 	Expression string
 }
 
-// Error describes what is wrong with a template. None of its fields contains a value that the template processed.
+// Error describes an error in a template. None of its fields contains a value that the template processed.
 type Error struct {
 	Source  Source
 	Place   Place
@@ -119,7 +119,7 @@ func (e *Error) Error() string {
 	return text.String()
 }
 
-// location names the execution and the place in it in one line.
+// location names the execution and the place in it on one line.
 func (e *Error) location() string {
 	var details []string
 	if e.Source.File != "" {

@@ -91,7 +91,7 @@ func (f Files) List(name string) ([]Entry, error) {
 }
 
 // locate converts a path of a template to a path of the file system. A path that leads out of the blueprint is rejected, not
-// shortened: its author expects a file that will never exist.
+// shortened, because its author expects a file that cannot exist.
 func (f Files) locate(name string) (string, error) {
 	if err := f.meter.Step(1 + int64(len(name))/bytesPerStep); err != nil {
 		return "", err

@@ -18,7 +18,7 @@ type Decimal float64
 // String returns the number without an exponent, unless it is very large or very small.
 func (d Decimal) String() string { return FormatFloat(float64(d)) }
 
-// Format is fmt.Sprintf for formats and arguments of a template. Before it formats, it charges for what the format requires:
+// Format is fmt.Sprintf for formats and arguments of a template. Before it formats, it charges for the costly parts of the format:
 // wide fields, and arguments that occur several times. It may replace arguments in place.
 func (m *Meter) Format(format string, args []any) (string, error) {
 	demand, err := readFormat(format)
@@ -41,7 +41,7 @@ func (m *Meter) Format(format string, args []any) (string, error) {
 	return fmt.Sprintf(format, args...), nil
 }
 
-// formatDemand is what a format requires beyond its own length and its arguments.
+// formatDemand is the cost of a format beyond its own length and its arguments.
 type formatDemand struct {
 	// width is the sum of all widths and precisions.
 	width int64

@@ -20,7 +20,7 @@ type Limits struct {
 	Nesting int
 }
 
-// The defaults. Objects of the API have at most about 1.5 MiB, so the first and the third are not reached by accident.
+// The defaults. Objects of the API have at most about 1.5 MiB, so normal templates do not reach the first and the third.
 // The steps take a second or two, and are enough for lists of ninety thousand items.
 const (
 	DefaultSource  = 1 << 20

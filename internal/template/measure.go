@@ -13,9 +13,9 @@ const (
 	sizeOfEntry = 48
 )
 
-// Measure counts a value that a function is about to walk through: it charges the value's size, with shared parts counted at
+// Measure counts a value that a function is about to traverse: it charges the value's size, with shared parts counted at
 // every occurrence, and fails if the value nests too deeply. Because values can share parts, a few dozen steps build one
-// that is small in memory but practically endless to walk. A value with a cycle is rejected as too deep.
+// that is small in memory but takes forever to traverse. A value with a cycle is rejected as too deep.
 func (m *Meter) Measure(value any) error {
 	return m.measure(value, 0)
 }

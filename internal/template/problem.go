@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// Problem is an error whose text may be shown: it says what is wrong without quoting a value. Functions that callers add to
+// Problem is an error with a text that may be shown: it describes the error without quoting a value. Functions that callers add to
 // an engine may return it for the same purpose; the text of their other errors is withheld.
 type Problem struct {
 	text string
@@ -20,7 +20,7 @@ func Problemf(format string, args ...any) *Problem {
 	return &Problem{text: fmt.Sprintf(format, args...)}
 }
 
-// maxRefusal bounds the shown part of a message that a template fails with, which ends up in the status of an object.
+// maxRefusal bounds the shown part of a message that a template fails with, which appears in the status of an object.
 const maxRefusal = 500
 
 // Refusal returns the problem of a template that rejects its input: its author calls fail or error with a message. The
@@ -35,7 +35,7 @@ func Refusal(message string, literal bool) *Problem {
 // Error returns the text.
 func (p *Problem) Error() string { return p.text }
 
-// Explain returns what may be shown of an error: the text of the Problem or LimitError in it; empty if there is none.
+// Explain returns the part of an error that may be shown: the text of the Problem or LimitError in it; empty if there is none.
 func Explain(err error) string {
 	var limit *LimitError
 	if errors.As(err, &limit) {

@@ -18,7 +18,7 @@ const (
 	maxName = 60
 )
 
-// Structure describes bindings by names and types. It contains no values, so that it can be shown to everybody who may know
+// Structure describes bindings by names and types. It contains no values, so that it can be shown to anyone who may know
 // that the bindings exist.
 func Structure(bindings map[string]any) string {
 	d := description{}

@@ -51,7 +51,7 @@ func (m *Meter) DecodeYAMLPlaces(text string, note func(value, path string, line
 	return d.value(document, "", 0)
 }
 
-// DecodeYAMLDocuments returns the plain values of all documents of a text. Empty documents at the end do not count.
+// DecodeYAMLDocuments returns the plain values of all documents of a text. Empty documents at the end are ignored.
 func (m *Meter) DecodeYAMLDocuments(text string) ([]any, error) {
 	if err := m.Step(costOfYAML + int64(len(text))/yamlBytesPerStep); err != nil {
 		return nil, err

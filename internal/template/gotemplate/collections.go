@@ -139,7 +139,7 @@ func (r *run) mergeOverwrite(into map[string]any, from ...map[string]any) (any, 
 	return r.mergeWith("mustMergeOverwrite", into, from)
 }
 
-// mergeWith merges copies of maps into a map, so that the map cannot become a part of itself.
+// mergeWith merges copies of maps into a map, so that the map cannot contain itself.
 func (r *run) mergeWith(name string, into map[string]any, from []map[string]any) (any, error) {
 	if into == nil {
 		return nil, template.Problemf("there is no map to change")

@@ -35,7 +35,7 @@ var plainMessages = regexp.MustCompile("^(?:" + strings.Join([]string{
 	`cannot assign nil to [^ ]+(?: {})?`,
 }, "|") + ")$")
 
-// otherMessages replace messages that quote values: they say the same without the values.
+// otherMessages replace messages that quote values, with the same meaning without the values.
 var otherMessages = map[string]string{
 	"range can't iterate over": "range can only iterate over lists, maps and integers",
 }
@@ -72,7 +72,7 @@ func (f fault) tell(explanation string) string {
 	}
 }
 
-// locate parses an error. Of nested errors, which come from include, the innermost counts.
+// locate parses an error. For nested errors, which come from include, it uses the innermost one.
 func (r *run) locate(err error) fault {
 	var found fault
 	for execution := (gotemplate.ExecError{}); errors.As(err, &execution); err = errors.Unwrap(execution.Err) {

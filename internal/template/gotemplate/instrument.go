@@ -11,7 +11,7 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// The functions that Compile inserts. A template cannot call them: the check of its functions does not know them.
+// The functions that Compile inserts. A template cannot call them: the check of its functions rejects them.
 const (
 	reservedPrefix = "espalier__"
 	stepFunction   = reservedPrefix + "step"

@@ -61,7 +61,7 @@ func closedMaps(bindings map[string]any, known map[string][]string) map[uintptr]
 	return closed
 }
 
-// known returns a value unless one of the fields on the path from it can only be a mistake.
+// known returns a value unless one of the fields on the path from it is certainly a mistake.
 func (r *run) known(value any, path ...string) (any, error) {
 	current := value
 	for _, name := range path {

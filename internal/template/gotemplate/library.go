@@ -11,13 +11,13 @@ import (
 	"github.com/Masterminds/sprig/v3"
 )
 
-// class says how much of its arguments a function processes, and so what a call costs.
+// class is how much of its arguments a function processes, and so determines the cost of a call.
 type class int
 
 const (
 	// accessor returns a part of its arguments or a small result. Long strings cost time.
 	accessor class = iota
-	// copier returns something of about the size of its arguments, not counting the contents of lists and maps.
+	// copier returns a result of about the size of its arguments, not counting the contents of lists and maps.
 	copier
 	// walker processes everything inside its arguments.
 	walker
@@ -49,7 +49,7 @@ func newEntry(function any, class class, cost int64) entry {
 }
 
 // classes classifies the functions of sprig that are safe once their arguments and results are counted. A function that is
-// neither here nor reimplemented nor rejected does not exist, so that a new version of sprig adds nothing by itself.
+// neither here nor reimplemented nor rejected does not exist, so that a new version of sprig adds no functions.
 var classes = map[class]string{
 	accessor: `add add1 sub div mod mul max min biggest ceil floor round int int64 float64 atoi
 		default empty coalesce all any ternary typeOf typeIs typeIsLike kindOf kindIs hello

@@ -41,7 +41,7 @@ func (c *compiler) literal(node parse.Node) bool {
 }
 
 // calculates reports whether the result of a function depends only on its arguments. Included templates see more than their
-// arguments, files of the blueprint are not template text, and nothing is known about functions of the caller.
+// arguments, files of the blueprint are not template text, and functions of the caller are unknown.
 func (c *compiler) calculates(function string) bool {
 	switch function {
 	case "include", "readFile", "readDir":

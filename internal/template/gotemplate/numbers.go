@@ -83,7 +83,7 @@ const (
 	costOfVersion = 20
 )
 
-// Version is a semantic version. Unlike that of the library it is a value, which looks the same wherever it is stored.
+// Version is a semantic version. Unlike that of the library, it is a value, with the same form wherever it is stored.
 type Version struct {
 	parsed semver.Version
 }

@@ -52,7 +52,7 @@ const (
 	// costOfCipher is the cost of preparing a key in steps.
 	costOfCipher = 20
 	// costOfDerivation is the cost of deriving a password. By design, it takes long and uses 32 MiB, which are freed
-	// afterwards; so few derivations fit into one rendering that the steps are limit enough.
+	// afterwards; so few derivations fit into one rendering that the steps are a sufficient limit.
 	costOfDerivation = 300_000
 )
 

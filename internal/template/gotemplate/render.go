@@ -34,7 +34,7 @@ type Input struct {
 	AllowNoValue bool
 	// Known are additional names that the bindings, or maps in them, may contain, keyed by the name of the map; the empty
 	// key is for the bindings. In a listed map, looking up a name that is neither present nor known is an error instead of
-	// yielding nothing. Functions such as index, get and hasKey are not restricted.
+	// yielding no value. Functions such as index, get and hasKey are not restricted.
 	Known map[string][]string
 }
 

@@ -100,7 +100,7 @@ func (r *run) replace(old, replacement, text string) (string, error) {
 	return strings.ReplaceAll(text, old, replacement), nil
 }
 
-// join joins the items of a list with a separator. Null items are left out.
+// join joins the items of a list with a separator. Null items are omitted.
 func (r *run) join(separator string, list any) (string, error) {
 	if err := r.walk(list); err != nil {
 		return "", err

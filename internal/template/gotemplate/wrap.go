@@ -81,7 +81,7 @@ func callable(value reflect.Value) bool {
 
 // metered returns a function with the same parameters as another one that counts the arguments, calls the other one and
 // counts the result. Results of the caller's functions are converted to plain values, because they may share memory with
-// something outside.
+// objects outside.
 func (r *run) metered(e entry, foreign bool) any {
 	return reflect.MakeFunc(e.signature, func(args []reflect.Value) []reflect.Value {
 		result, err := r.call(e, args)
@@ -194,7 +194,7 @@ func (r *run) walk(value any) error {
 	return r.meter.Step((after - before) / handledPerStep)
 }
 
-// unacceptable names the types of the arguments that a function could not handle. The function's own error may quote them.
+// unacceptable names the types of the arguments that a function rejects. The function's own error may quote their values.
 func unacceptable(args []reflect.Value) error {
 	types := make([]string, len(args))
 	for i, arg := range args {

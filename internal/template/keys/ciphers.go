@@ -59,7 +59,7 @@ func DecryptSpiff(key, text string) (string, error) {
 }
 
 // spiffCipher returns the cipher of a key. Like spiff, it uses the first 16 bytes of the key followed by the MD5 sum of
-// nothing: otherwise, texts encrypted elsewhere could not be decrypted.
+// nothing: otherwise, texts encrypted elsewhere cannot be decrypted.
 func spiffCipher(key string) (cipher.Block, error) {
 	nothing := md5.Sum(nil)
 	long := append([]byte(key), nothing[:]...)

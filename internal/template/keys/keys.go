@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package keys creates keys, certificates, password hashes and encrypted texts for templates. Everything follows from the
-// entropy passed in: the functions of the standard library take theirs from the machine, so that rendering twice would give
+// Package keys creates keys, certificates, password hashes and encrypted texts for templates. Everything is derived from the
+// entropy passed in: the functions of the standard library take theirs from the machine, so that rendering twice gives
 // different results.
 package keys
 

@@ -49,7 +49,7 @@ func BcryptCost(wanted int64) (int, error) {
 	return int(wanted), nil
 }
 
-// Bcrypt hashes a password with a salt read from entropy. The library would take its salt from the machine.
+// Bcrypt hashes a password with a salt read from entropy. The library takes its salt from the machine.
 func Bcrypt(entropy io.Reader, password string, cost int) (string, error) {
 	switch {
 	case cost < bcrypt.MinCost || cost > LargestBcrypt:

@@ -35,7 +35,7 @@ func asBlock(plain any) (string, error) {
 	return w.text.String(), nil
 }
 
-// write writes a value. The indentation is that of the lines that it starts itself; head precedes a value that needs no
+// write writes a value. The indentation applies to the lines that it starts; head precedes a value that needs no
 // separate line: a space after a key, nothing elsewhere.
 func (w *blockWriter) write(plain any, indentation int, head string) {
 	switch v := plain.(type) {

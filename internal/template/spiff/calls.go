@@ -16,7 +16,7 @@ type call struct {
 	function   expr
 	named      []namedArgument
 	positional []argument
-	// curry asks for a lambda that takes the remaining arguments.
+	// curry requests a lambda that takes the remaining arguments.
 	curry bool
 }
 
@@ -153,7 +153,7 @@ func callForeign(function Function, args []any) (returned any, err error) {
 	return function(args)
 }
 
-// explainForeign reduces an error to what may be shown.
+// explainForeign reduces an error to the part that may be shown.
 func explainForeign(name string, err error) error {
 	var limit *template.LimitError
 	if errors.As(err, &limit) {

@@ -45,7 +45,7 @@ func later(e *env, evaluate func(*env) (result, error)) *cell {
 	return &cell{state: pending, env: e, evaluate: evaluate}
 }
 
-// present reports whether the cell is defined. A cell whose evaluation is under way counts as defined.
+// present reports whether the cell is defined. A cell that is being evaluated counts as defined.
 func (c *cell) present() (bool, error) {
 	if c.state == running {
 		return true, nil

@@ -30,7 +30,7 @@ func (r *run) constant(x expr) bool {
 }
 
 // calculates reports whether the result of a function depends only on its arguments. Files of the blueprint are not template
-// text, and nothing is known about functions of the caller.
+// text, and functions of the caller are unknown.
 func (r *run) calculates(function string) bool {
 	return builtins[function] != nil && r.functions[function] == nil && function != "read" && function != "read_uncached"
 }

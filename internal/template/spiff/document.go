@@ -49,7 +49,7 @@ func (e *env) flowExpression(s *source, overridable bool) (result, error) {
 }
 
 // keptBefore returns the state's value of a node that is kept in it, or nil. A value that is overridden need not be
-// generated. Expressions that use the state themselves are left alone.
+// generated. Expressions that use the state themselves are evaluated.
 func (e *env) keptBefore(s *source, overridable bool) (*result, error) {
 	if !e.kept || !overridable || dealsWithState.MatchString(s.text) {
 		return nil, nil
@@ -74,7 +74,7 @@ func (e *env) keptBefore(s *source, overridable bool) (*result, error) {
 
 var dealsWithState = regexp.MustCompile(`\b(?:merge|stub|prefer)\b`)
 
-// flowMap evaluates a map: the names of its entries are known afterwards, their values are not.
+// flowMap evaluates a map: afterwards, the names of its entries are known, but not their values.
 func (e *env) flowMap(s *source) (result, error) {
 	if err := e.run.meter.Build(sizeOfCell * int64(len(s.names)+1)); err != nil {
 		return result{}, err
@@ -162,7 +162,7 @@ func (e *env) insertion(s *source) (outcome, error) {
 		locate(problem("only a map can be inserted into a map, not a value of type %s", typeOf(out.value)), nil)
 }
 
-// inserted evaluates the value of an insertion. A plain merge that finds nothing inserts nothing.
+// inserted evaluates the value of an insertion. A plain merge without a result inserts nothing.
 func (e *env) inserted(s *source) (outcome, error) {
 	if s.kind != expressionKind {
 		c := cellOf(s, e, false)

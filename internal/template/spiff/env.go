@@ -117,7 +117,7 @@ func (e *env) withStep(step string) *env {
 }
 
 // withItem is withStep for an item of a list, which has another step in the stubs if it has a name. The name may be a value,
-// so it must not get into the path, which errors show.
+// so it must not become part of the path, which errors show.
 func (e *env) withItem(index int, stubStep string) *env {
 	inner := *e
 	inner.path = &trail{indexedPath("", index), e.path}
@@ -128,7 +128,7 @@ func (e *env) withItem(index int, stubStep string) *env {
 // indexedPath appends an index to a path.
 func indexedPath(path string, index int) string { return path + "[" + strconv.Itoa(index) + "]" }
 
-// withRedirect changes where the counterparts of the values are in the stubs. An empty path means nowhere.
+// withRedirect changes where the counterparts of the values are in the stubs. An empty path means that there are none.
 func (e *env) withRedirect(path []string) *env {
 	inner := *e
 	inner.unmerged = len(path) == 0

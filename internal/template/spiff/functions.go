@@ -179,7 +179,7 @@ func (c *invocation) wrong(index int, wanted string) error {
 	return problem("function %s: argument %d must be %s, not a value of type %s", c.name, index+1, wanted, typeOf(c.args[index]))
 }
 
-// build charges for what the function is about to build.
+// build charges for the bytes that the function is about to build.
 func (c *invocation) build(bytes int64) error { return c.env.run.meter.Build(bytes) }
 
 // buildRepeated charges for count pieces of a size, whose product may overflow.

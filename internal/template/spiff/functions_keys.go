@@ -19,7 +19,7 @@ import (
 )
 
 // generators are the functions whose results would otherwise be random. They use the entropy of the run, and can be called
-// only where the state keeps the result.
+// only if the state keeps the result.
 var generators = map[string]builtin{
 	"rand": callRand, "x509genkey": callGenerateKey, "x509cert": callCertificate, "wggenkey": callWireGuardKey,
 	"bcrypt": callBcrypt, "md5crypt": callMD5Crypt, "encrypt": callEncrypt,
@@ -414,7 +414,7 @@ func (f *fields) authority(c *keys.Certificate, text string) {
 }
 
 // callParseCertificate returns the content of a certificate. Its validity is given as start and end: the remaining time
-// would depend on the clock.
+// depends on the clock.
 func callParseCertificate(c *invocation) (value, error) {
 	if err := c.takes(1, 1); err != nil {
 		return nil, err

@@ -500,7 +500,7 @@ var hashes = map[string]func([]byte) []byte{
 	"sha512/256": func(b []byte) []byte { sum := sha512.Sum512_256(b); return sum[:] },
 }
 
-// md4OfNothing is what the original appends to a text instead of hashing it. It has always done so, and uses of the result
+// md4OfNothing is what the original appends to a text instead of hashing it. It has always done that, and uses of the result
 // depend on it.
 var md4OfNothing, _ = hex.DecodeString("31d6cfe0d16ae931b73c59d7e0c089c0")
 

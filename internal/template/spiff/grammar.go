@@ -64,7 +64,7 @@ func (p *parser) marked() parsed {
 	return parsed{m, pos}
 }
 
-// tagMarker parses a marker with a name for the node. A star makes the name known to other documents, of which there are
+// tagMarker parses a marker with a name for the node. A star exports the name to other documents, of which there are
 // none.
 func (p *parser) tagMarker(pos int) (string, int) {
 	start := p.word(pos, "&tag:")

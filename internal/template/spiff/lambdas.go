@@ -118,7 +118,7 @@ func (e *env) parse(text string) (*source, error) {
 type arguments struct {
 	named      map[string]value
 	positional []value
-	// curry asks for a lambda that takes the missing arguments.
+	// curry requests a lambda that takes the missing arguments.
 	curry bool
 	// partial returns such a lambda for missing arguments even without curry.
 	partial bool
@@ -174,7 +174,7 @@ func (l *lambda) hide(err error) error {
 	return err
 }
 
-// curries reports whether a call with too few arguments returns a lambda for the rest.
+// curries reports whether a call with too few arguments returns a lambda for the remaining ones.
 func (l *lambda) curries(args arguments) bool {
 	count := len(l.parameters)
 	return len(args.named) == 0 && len(args.positional) < count && !l.variadic && !l.parameters[count-1].optional

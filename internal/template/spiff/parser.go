@@ -19,7 +19,7 @@ const costOfByte = 4
 
 // parser parses one expression. The grammar is a parsing expression grammar: alternatives are tried in order, and the first
 // that matches is taken. The result of a rule at a position is memoised, so that the work grows linearly with the length of
-// the text; otherwise it would double with every pair of brackets.
+// the text; otherwise it doubles with every pair of brackets.
 type parser struct {
 	text  string
 	limit int
@@ -62,7 +62,7 @@ func (p parsed) ok() bool { return p.expr != nil }
 
 var none = parsed{}
 
-// syntaxError says where an expression cannot be parsed.
+// syntaxError is where an expression cannot be parsed.
 type syntaxError struct {
 	offset  int
 	problem error
@@ -115,7 +115,7 @@ func (p *parser) nested(pos int, apply func(int) parsed) parsed {
 	return apply(pos)
 }
 
-// giveUp ends the parsing with an error that is worth reporting.
+// giveUp ends the parsing with an error to report.
 func (p *parser) giveUp(pos int, format string, args ...any) parsed {
 	if p.failure == nil {
 		p.furthest = pos

@@ -14,7 +14,7 @@ import (
 const referencesPerCall = 2
 
 // deepestExpression is the maximum nesting of expressions, counting all those being evaluated. The stack of a goroutine is
-// large but limited, and a stack overflow cannot be recovered from.
+// large but limited, and a process cannot recover from a stack overflow.
 const deepestExpression = 20_000
 
 // The costs of the parts of an evaluation in steps, apart from what functions do with their arguments.
@@ -71,7 +71,7 @@ func (r *run) deepen(e *env, evaluate func(*env) (result, error)) (result, error
 // after that, it is an error of the whole document.
 type evalError struct {
 	cause error
-	// env and expr are where it happened. The place in the template is looked up only on demand.
+	// env and expr are where it occurred. The place in the template is looked up only on demand.
 	env  *env
 	expr expr
 	// flow is the failed document, once the error has left a node.
@@ -149,7 +149,7 @@ func (e *env) evaluate(x expr, locally bool) (outcome, error) {
 	return out, nil
 }
 
-// locate records which expression failed. The innermost one counts.
+// locate records which expression failed. The innermost one is recorded.
 func (e *env) locate(err error, x expr) error {
 	var failed *evalError
 	if !errors.As(err, &failed) {

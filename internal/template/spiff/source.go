@@ -63,7 +63,7 @@ type compiler struct {
 	tags bool
 }
 
-// compileError says where a template cannot be compiled.
+// compileError is where a template cannot be compiled.
 type compileError struct {
 	place  template.Place
 	offset int
@@ -145,7 +145,7 @@ var refusedControls = map[string]string{
 }
 
 // refuseControl rejects a map that is a control structure. Without the option, the original treats it as data, which cannot
-// be what its author wants.
+// be the intention of its author.
 func (c *compiler) refuseControl(path, name, instead string) *compileError {
 	place := c.places[template.JoinPath(path, name)]
 	place.Path = template.JoinPath(path, name)
@@ -183,8 +183,8 @@ func (c *compiler) sequence(items []any, path string, level int) (*source, *comp
 	return s, nil
 }
 
-// withoutKeyTag removes the prefix key: from a field of a mapping, which says that the field distinguishes the items of
-// the list, or with an exclamation mark that none does. It returns the name of the field.
+// withoutKeyTag removes the prefix key: from a field of a mapping, which marks the field that distinguishes the items of
+// the list; with an exclamation mark, no field does. It returns the name of the field.
 func (s *source) withoutKeyTag() (*source, string) {
 	keyName := ""
 	for _, name := range s.names {

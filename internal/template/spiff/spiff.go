@@ -126,7 +126,7 @@ func (t *Template) Evaluate(input Input) (*Result, error) {
 }
 
 func (r *run) evaluate(root *source, input Input) (result *Result, err error) {
-	// No known template gets here, but a template must not crash the process.
+	// No known template causes this, but a template must not crash the process.
 	defer func() {
 		if recover() != nil {
 			result, err = nil, template.Problemf("the template engine failed")

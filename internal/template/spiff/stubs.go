@@ -113,7 +113,7 @@ func (e *env) overlayList(l *list) (value, error) {
 	return over, nil
 }
 
-// inject adds to a map what its counterpart in the stubs says about it: some of its flags, and entries marked for injection.
+// inject adds parts of a map's counterpart in the stubs to the map: some of its flags, and entries marked for injection.
 func (e *env) inject(own result, d *dict) (result, error) {
 	c, err := e.counterpart()
 	if err != nil || c == nil {

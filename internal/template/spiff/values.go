@@ -264,7 +264,7 @@ func simpleText(v value) (string, bool) {
 	return "", false
 }
 
-// toPlain returns a plain copy of a resolved value. For output, temporary and local parts are left out. Lambdas and
+// toPlain returns a plain copy of a resolved value. For output, temporary and local parts are omitted. Lambdas and
 // templates become their source text.
 func (r *run) toPlain(v value, output bool) (any, error) {
 	return r.plainValue(v, output, 0)
