@@ -22,7 +22,7 @@ const (
 	descriptorCacheBytes = 16 << 20
 )
 
-// compiledFactor is how much larger a compiled template is than its text: a rough, high estimate.
+// compiledFactor is the ratio of the sizes of a compiled template and its text: a rough, high estimate.
 const compiledFactor = 8
 
 func bytesOf(f Files) int {
@@ -51,7 +51,7 @@ func (e *Engine) Parse(files Files) (*Blueprint, error) {
 	})
 }
 
-// ParseInline parses a blueprint whose directory is written as a tree, or takes it from the cache.
+// ParseInline parses a blueprint with its directory as a tree, or takes it from the cache.
 func (e *Engine) ParseInline(tree lsv1alpha1.AnyJSON) (*Blueprint, error) {
 	return e.blueprints.Get(lru.KeyOf([]byte("inline"), tree.Raw), func() (*Blueprint, int, error) {
 		b, err := parseInline(tree)

@@ -15,7 +15,7 @@ import (
 	"espalier.dev/internal/schema"
 )
 
-// Check finds all errors and oddities in a blueprint's directory that can be found without an installation: what Parse
+// Check finds all errors and likely mistakes in a blueprint's directory that can be found without an installation: everything that Parse
 // rejects or warns about, invalid schemas, and the same for the blueprints that it contains.
 func Check(files Files) Findings {
 	f := &Findings{}
@@ -41,7 +41,7 @@ func Check(files Files) Findings {
 	return *f
 }
 
-// relations checks where nested installations get their imports from. What executions add is not known here.
+// relations checks the sources of nested installations' imports. Nested installations from executions are unknown here.
 func (f *Findings) relations(b *Blueprint) {
 	var templates []lsv1alpha1.InstallationTemplate
 	var siblings []dataflow.Sibling
@@ -86,7 +86,7 @@ func (f *Findings) templates(b *Blueprint) {
 	}
 }
 
-// refusals warns about functions whose calls fail. Whether they are called is not known here.
+// refusals warns about functions whose calls fail. Whether they are called is unknown here.
 func (f *Findings) refusals(at string, x executor, state bool) {
 	var all []string
 	switch {

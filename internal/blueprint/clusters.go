@@ -17,7 +17,7 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// Functions that only a cluster can answer. Templates never contact a cluster: a call with an unknown answer ends the rendering with
+// Functions that require a response of a cluster. Templates never contact a cluster: a call with an unknown answer ends the rendering with
 // Unanswered, and the caller gets the answer and renders again with it. The same template with the same answers gives the same output.
 const (
 	FunctionShoot                 = "getShootAdminKubeconfig"
@@ -27,7 +27,7 @@ const (
 	FunctionOIDC                  = "getOidcKubeconfig"
 )
 
-// ClusterCall is a call that only a cluster can answer. Calls with the same arguments are the same call.
+// ClusterCall is a call that requires a response of a cluster. Calls with the same arguments are the same call.
 type ClusterCall struct {
 	// Credential is the requested credential: FunctionShoot, FunctionServiceAccount or FunctionOIDC.
 	Credential string `json:"credential"`
@@ -58,7 +58,7 @@ type Unanswered struct {
 	Target *lsv1alpha1.Target
 }
 
-// Error names the function, which is no secret.
+// Error names the function, which is not a secret.
 func (u *Unanswered) Error() string {
 	return fmt.Sprintf("the template calls %s, and the answer of the cluster is unknown", u.Call.Credential)
 }
@@ -108,7 +108,7 @@ func (e *execution) addClusterFunctions(imports *dataflow.Imports) {
 	}
 }
 
-// elsewhere says where a function works.
+// elsewhere describes where a function is available.
 func elsewhere(function string) string {
 	return fmt.Sprintf("function %s calls the cluster of a Target, which only the controller does while it runs an installation: "+
 		"its result cannot be shown here", function)

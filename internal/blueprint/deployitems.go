@@ -59,7 +59,7 @@ func (e *execution) deployItems(namespace string, imports *dataflow.Imports) ([]
 	return items, checkOrder(items)
 }
 
-// typePattern is what types of deploy items look like. Everybody may see them, so nothing else may get there.
+// typePattern is the form of the types of deploy items. Types are public, so they must not contain anything else.
 var typePattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$`)
 
 func (d *deployItem) resolve(namespace string, imports *dataflow.Imports) (lsv1alpha1.DeployItemTemplate, error) {
@@ -86,7 +86,7 @@ func (d *deployItem) resolve(namespace string, imports *dataflow.Imports) (lsv1a
 	return item, nil
 }
 
-// checkConfiguration rejects what the API server would reject in an Execution or a DeployItem. Errors start with the part of
+// checkConfiguration rejects everything that the API server rejects in an Execution or a DeployItem. Errors start with the part of
 // their path after the field config.
 func checkConfiguration(config *runtime.RawExtension) error {
 	if config == nil {
@@ -135,7 +135,7 @@ func (r *targetReference) resolve(namespace string, imports *dataflow.Imports) (
 	return &lsv1alpha1.ObjectReference{Name: target.Name, Namespace: target.Namespace}, nil
 }
 
-// checkOrder rejects deploy items without an order: duplicate names, unknown dependencies, and cycles.
+// checkOrder rejects deploy items that cannot be ordered: duplicate names, unknown dependencies, and cycles.
 func checkOrder(items []lsv1alpha1.DeployItemTemplate) error {
 	nodes := make([]graph.Node, len(items))
 	for i := range items {
@@ -166,7 +166,7 @@ func decodeList(value any, into any) error {
 	return nil
 }
 
-// withoutValue says where the types do not match, without the value.
+// withoutValue describes where the types do not match, without the value.
 func withoutValue(err error) string {
 	var mismatch *json.UnmarshalTypeError
 	if errors.As(err, &mismatch) {

@@ -19,7 +19,7 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// States are what templates keep from one run to the next, by the kind of execution and the name of the template.
+// States are the values that templates store for their next run, by the kind of execution and the name of the template.
 type States map[dataflow.StateKind]map[string]map[string]any
 
 func (s States) set(kind dataflow.StateKind, executor string, state map[string]any) {
@@ -51,12 +51,12 @@ type Subject struct {
 	Component  *lsv1alpha1.ComponentDescriptorDefinition
 	// Components is the component of the installation with all its references; nil if it names none.
 	Components *component.Set
-	// Overwritten describes, for people, how overwrites have changed the component that the installation names; empty if
+	// Overwritten describes to users how overwrites have changed the component that the installation names; empty if
 	// they have not.
 	Overwritten string
 	// Verified reports whether the signature of the component was verified, and covers the blueprint.
 	Verified bool
-	// Content provides the content of resources to templates; nil if they may not ask for it.
+	// Content provides the content of resources to templates; nil if they may not request it.
 	Content component.ContentProvider
 	// States are the states from the previous run.
 	States States
@@ -66,7 +66,7 @@ type Subject struct {
 	Answers Answers
 }
 
-// blueprintName returns the name of the blueprint for people.
+// blueprintName returns the name of the blueprint for users.
 func (s *Subject) blueprintName() string {
 	switch {
 	case s.Definition.OCI != nil:
@@ -109,7 +109,7 @@ func (e *Engine) newExecution(s *Subject) (*execution, error) {
 }
 
 // provider returns the content provider of the subject. It records failures of a repository, because a template error
-// contains only their text and would look like a fault of the template.
+// contains only their text and looks like an error of the template.
 func (e *execution) provider() component.ContentProvider {
 	if e.Content == nil {
 		return nil
@@ -218,7 +218,7 @@ func (e *execution) addBindings(imports *dataflow.Imports) error {
 	return nil
 }
 
-// texts converts the errors of a template to messages. The blueprint's author writes them for people.
+// texts converts the errors of a template to messages. The blueprint's author writes them for users.
 func texts(value any) []string {
 	items, isList := value.([]any)
 	if !isList && value != nil {

@@ -21,9 +21,9 @@ import (
 
 // executor is one template of a blueprint, ready to run. It is immutable.
 type executor struct {
-	// name is its name in the blueprint, possibly empty; where is its place in the blueprint.
+	// name is its name in the blueprint, possibly empty; where is its path in the blueprint.
 	name, where string
-	// allowMissingKeys allows a Go template to look up what does not exist.
+	// allowMissingKeys allows a Go template to look up missing keys.
 	allowMissingKeys bool
 	// Exactly one of them is set.
 	goTemplate *gotemplate.Template
@@ -141,7 +141,7 @@ func (x executor) runGo(in executorInput) (output, state map[string]any, err err
 // generated maps the texts that a Go template has generated to the functions that generated them.
 type generated map[string]string
 
-// shortest is the minimum length of a text that can be recognised in the output.
+// shortest is the minimum length of a text that can be detected in the output.
 const shortest = 4
 
 func (g generated) note(function, text string) {
@@ -150,7 +150,7 @@ func (g generated) note(function, text string) {
 	}
 }
 
-// lost returns a function whose result is used but not kept. Results that the template has transformed are not recognised.
+// lost returns a function with a result that is used but not stored. It does not detect results that the template has transformed.
 func (g generated) lost(output, state map[string]any) string {
 	if len(g) == 0 {
 		return ""

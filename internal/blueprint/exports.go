@@ -10,7 +10,7 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// ExportValues is what export executions see in addition to the imports.
+// ExportValues are the values that export executions see in addition to the imports.
 type ExportValues struct {
 	// DeployItems are the exports of the deploy items by name.
 	DeployItems map[string]any

@@ -21,7 +21,7 @@ import (
 type Blueprint struct {
 	*lsv1alpha1.Blueprint
 	Files Files
-	// Warnings name what has no effect: fields for people, unused imports, and the like.
+	// Warnings name what has no effect, such as unused imports.
 	Warnings []string
 
 	// tree is set if the blueprint is inline.
@@ -81,7 +81,7 @@ func (b *Blueprint) executorLists() []executorList {
 	}
 }
 
-// compile compiles all templates, so that a mistake in one is found before anything is done.
+// compile compiles all templates, so that a mistake in one is found before any is run.
 func (b *Blueprint) compile() error {
 	for _, list := range b.executorLists() {
 		for i := range list.executors {
@@ -149,11 +149,11 @@ func decode(content []byte, into any) (Findings, error) {
 	return found, nil
 }
 
-// usualField is the complaint about a field that most blueprints have, because the common examples have it. It stands for
-// jsonSchemaVersion, and never had an effect. A warning in each of them would hide the others.
+// usualField is the decoder's error about a field that most blueprints have, because the common examples have it. It means
+// jsonSchemaVersion, and never had an effect. A warning in each of them would hide other warnings.
 const usualField = `unknown field "jsonSchema"`
 
-// harmlessFields are fields that occur in blueprints and never had an effect: they are for people or for other programs.
+// harmlessFields are fields that occur in blueprints and never had an effect: they are for users or for other programs.
 var harmlessFields = []string{
 	"$schema", "metadata", "labels", "title", "description", "displayName", "comment", "example", "examples", "version",
 }
@@ -172,7 +172,7 @@ func harmless(complaint string) bool {
 
 var wrongType = regexp.MustCompile(`cannot unmarshal (\w+).* into Go struct field \w+\.([\w.]+) of type (\S+)$`)
 
-// typeProblem says which field has the wrong type, in terms of blueprints instead of Go.
+// typeProblem names the field with the wrong type, in terms of blueprints instead of Go.
 func typeProblem(err error) error {
 	match := wrongType.FindStringSubmatch(err.Error())
 	if match == nil {

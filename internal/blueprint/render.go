@@ -39,7 +39,7 @@ type Input struct {
 	Subject
 	Installation *lsv1alpha1.Installation
 	Scope        dataflow.Scope
-	// Facts are the objects that the imports were looked up in.
+	// Facts are the objects in which the imports were looked up.
 	Facts dataflow.Facts
 	// Schemas finds schemas in components; nil if there are none.
 	Schemas schema.Finder
@@ -52,7 +52,7 @@ type Output struct {
 	Imports          *dataflow.Imports
 	DeployItems      []lsv1alpha1.DeployItemTemplate
 	Subinstallations []Subinstallation
-	// States must be kept for the next run.
+	// States must be stored for the next run.
 	States   States
 	Warnings []string
 }

@@ -11,7 +11,7 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// storedState is a state that templates of a blueprint may have left: its owner and its location.
+// storedState is a state that templates of a blueprint may have stored: its owner and its location.
 type storedState struct {
 	kind     dataflow.StateKind
 	executor string

@@ -12,7 +12,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// unusedImports warns about imports that nothing in the blueprint mentions. Any mention counts as a use: the warning must
+// unusedImports warns about imports that the blueprint does not mention. Any mention counts as a use: the warning must
 // not be wrong.
 func (f *Findings) unusedImports(b *Blueprint) {
 	texts := b.texts()
@@ -36,8 +36,8 @@ func (f *Findings) unmentioned(path string, imports []lsv1alpha1.ImportDefinitio
 	}
 }
 
-// texts returns everything that could use an import: templates, nested installations, and the files that templates may read.
-// It is empty if nothing could use one.
+// texts returns everything that can use an import: templates, nested installations, and the files that templates may read.
+// It is empty if nothing can use one.
 func (b *Blueprint) texts() string {
 	var all strings.Builder
 	for _, list := range b.executorLists() {

@@ -14,7 +14,7 @@ import (
 type Findings struct {
 	// Errors make the blueprint unusable.
 	Errors []string
-	// Warnings are likely mistakes that do no harm.
+	// Warnings are likely mistakes without consequences.
 	Warnings []string
 }
 
@@ -44,8 +44,8 @@ func (f Findings) within(place string) Findings {
 	return placed
 }
 
-// Validate checks what can be checked without values. What has always worked, such as executors without a name, is not an
-// error.
+// Validate checks everything that can be checked without values. Content that has always worked, such as executors without a name, is not
+// an error.
 func Validate(b *lsv1alpha1.Blueprint) Findings {
 	f := &Findings{}
 	if b.Kind != "" && b.Kind != "Blueprint" {

@@ -11,7 +11,7 @@ import (
 	"espalier.dev/internal/blueprint"
 )
 
-// Unpack reads the archive of a blueprint into memory. What package archive rejects is a fault of the archive, which no retry fixes.
+// Unpack reads the archive of a blueprint into memory. Errors of package archive are faults of the archive, which no retry fixes.
 func Unpack(data []byte) (blueprint.Files, error) {
 	files, err := archive.Read(bytes.NewReader(data), archive.Default)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"espalier.dev/internal/lru"
 )
 
-// Catalog finds components and blueprints. Thousands of installations share few components, so it caches the closures that it has read, as
-// many as fit. It is safe for concurrent use.
+// Catalog finds components and blueprints. Thousands of installations share few components, so it caches the closures that it has read,
+// up to a limit. It is safe for concurrent use.
 type Catalog struct {
 	engine   *blueprint.Engine
 	closures *lru.Cache[*component.Set]
@@ -33,13 +33,13 @@ type Request struct {
 	// Overwrites are those of the Context. They are nil if it names none, or if there are none of that name.
 	Overwrites *lsv1alpha1.ComponentVersionOverwrites
 	Repository Repository
-	// Policy says whose signatures are checked; the zero value means those of installations that request it.
+	// Policy determines which signatures are checked; the zero value means those of installations that request it.
 	Policy VerificationPolicy
 	// Trust verifies signatures, if the installation requests that.
 	Trust signature.Trust
 	// Vouched reports whether the inline blueprint of a nested installation comes from the blueprint above, whose signature was checked.
 	Vouched bool
-	// Pinned is the revision of a blueprint from OCI or Git to read again. If it is empty, the name in the installation is resolved.
+	// Pinned is the revision of a blueprint from OCI or Git to reread. If it is empty, the name in the installation is resolved.
 	Pinned string
 }
 
@@ -49,13 +49,13 @@ func NamesComponent(inst *lsv1alpha1.Installation) bool {
 	return definition != nil && (definition.Reference != nil || definition.Inline != nil && !definition.Inline.IsNull())
 }
 
-// ReadsOutside reports whether the components or the blueprint of an installation are outside the installation.
+// ReadsOutside reports whether an installation refers to components or a blueprint outside of itself.
 func ReadsOutside(inst *lsv1alpha1.Installation) bool {
 	return NamesComponent(inst) || inst.Spec.Blueprint.OCI != nil || inst.Spec.Blueprint.Git != nil
 }
 
 // Find returns the start of the input to the engine: the installation with its blueprint and its components, and access to their schemas
-// and resources, which works as long as the context lasts. States, scope and facts are left to the caller.
+// and resources, until the context ends. States, scope and facts are left to the caller.
 func (c *Catalog) Find(ctx context.Context, r Request) (blueprint.Input, error) {
 	set, err := c.components(ctx, &r)
 	if err != nil {

@@ -53,7 +53,7 @@ func (c *Catalog) components(ctx context.Context, r *Request) (*component.Set, e
 	})
 }
 
-// rooted is a source that has already read the root of a closure, and does not read it again.
+// rooted is a source that has already read the root of a closure, and does not reread it.
 type rooted struct {
 	resolve.Source
 	at   component.Coordinates

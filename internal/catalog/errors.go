@@ -19,9 +19,9 @@ const Operation = "ReadBlueprint"
 
 // The reasons of errors, in addition to those of package blueprint.
 const (
-	// ReasonContextNotFound means that an object which the installation or its Context names does not exist.
+	// ReasonContextNotFound means that an object that the installation or its Context names does not exist.
 	ReasonContextNotFound = "ContextNotFound"
-	// ReasonContextInvalid means that such an object cannot be understood.
+	// ReasonContextInvalid means that such an object is invalid.
 	ReasonContextInvalid = "ContextInvalid"
 	// ReasonComponentInvalid means that the component, or one that it refers to, can never be used.
 	ReasonComponentInvalid = "ComponentInvalid"
@@ -35,7 +35,7 @@ const (
 	ReasonResourceInvalid = "ResourceInvalid"
 	// ReasonResourceNotFound means that a repository does not have the content of a resource.
 	ReasonResourceNotFound = "ResourceNotFound"
-	// ReasonNotVerified means that the signature that an installation asks for cannot be checked.
+	// ReasonNotVerified means that the signature that an installation requires cannot be checked.
 	ReasonNotVerified = "VerificationUnavailable"
 	// ReasonRepositoryUnavailable means that a repository could not be read.
 	ReasonRepositoryUnavailable = "RepositoryUnavailable"
@@ -55,7 +55,7 @@ func Absent(reason string, err error) error {
 	return failure.NewRetryable(failure.Details{Operation: Operation, Reason: reason}, err)
 }
 
-// unread classifies an error of a repository, unless the repository has done so itself. The reason is for missing content.
+// unread classifies an error of a repository, unless the repository has classified it. The reason is for missing content.
 func unread(reason string, err error) error {
 	switch {
 	case err == nil || failure.KindOf(err) != failure.Retryable || failure.DetailsOf(err).Operation != "":

@@ -28,7 +28,7 @@ func (r *reader) content(of *component.Descriptor, access component.Access) (com
 // maxSchemaBytes is the maximum size of a schema that is compressed with gzip.
 const maxSchemaBytes = 4 << 20
 
-// schemas finds schemas in components, starting at one of them. Schemas may be compressed with gzip, whatever their media type.
+// schemas finds schemas in components, starting at one of them. Schemas may be compressed with gzip, regardless of their media type.
 func (r *reader) schemas(from *component.Descriptor) schema.Finder {
 	return func(uri string) (schema.Resource, error) {
 		found, err := r.set.ResolveURI(from, uri)

@@ -16,8 +16,8 @@ import (
 
 // Repository provides components. The zero value has none.
 type Repository struct {
-	// Name distinguishes repositories that may answer differently, for example because they are read with different credentials. A closure
-	// read from one is never returned to a reader of another.
+	// Name distinguishes repositories that may return different content, for example because they are read with different credentials. A
+	// closure read from one is never returned to a reader of another.
 	Name string
 	// Default is the repository of a component if neither its reference nor the Context names one; the zero value means none.
 	Default component.RepositoryContext
@@ -32,12 +32,12 @@ type Repository struct {
 
 // Signatures checks signatures.
 type Signatures interface {
-	// Verify checks a signature of the root of a closure, and that all content is what was signed.
+	// Verify checks a signature of the root of a closure, and that all content is as signed.
 	Verify(ctx context.Context, set *component.Set, name string, trust signature.Trust) error
 }
 
 // Artifacts reads blueprints that are not resources of components. It resolves a tag, branch or other name, unless the revision of an
-// earlier resolution is given. It is called in every job, so it should cache what is expensive to read. Its errors are like those of
+// earlier resolution is given. It is called in every job, so it should cache expensive reads. Its errors are like those of
 // Resources.
 type Artifacts interface {
 	OCI(ctx context.Context, at lsv1alpha1.OCIBlueprint, revision string) (Artifact, error)
@@ -50,7 +50,7 @@ type Artifact struct {
 	Revision string
 }
 
-// Resources reads the content of components' resources. It is called in every job, so it should cache what is expensive to read. The error
+// Resources reads the content of components' resources. It is called in every job, so it should cache expensive reads. The error
 // for missing content is resolve.ErrNotFound; NotFoundf returns one. Errors that it classifies keep their kind. It must be safe for
 // concurrent use.
 type Resources interface {
@@ -108,7 +108,7 @@ func (nowhere) Git(_ context.Context, at lsv1alpha1.GitBlueprint, _ string) (Art
 	return Artifact{}, NotFoundf("revision %s cannot be read: no Git server available here; define the blueprint inline", at.Revision)
 }
 
-// NotFoundf returns an error of Resources that do not have the content. It wraps resolve.ErrNotFound, and its text says what is missing.
+// NotFoundf returns an error of Resources that do not have the content. It wraps resolve.ErrNotFound, and its text names what is missing.
 func NotFoundf(format string, args ...any) error {
 	return &notFound{text: fmt.Sprintf(format, args...)}
 }

@@ -11,16 +11,16 @@ import (
 	"espalier.dev/internal/component"
 )
 
-// VerificationPolicy says for which installations the signatures of components are checked. The values are those of earlier controllers'
-// configurations.
+// VerificationPolicy determines for which installations the signatures of components are checked. The values are those of earlier
+// controllers' configurations.
 type VerificationPolicy string
 
 const (
-	// VerifyIfAsked checks the signatures that installations ask for in spec.verification.
+	// VerifyIfAsked checks the signatures that installations require in spec.verification.
 	VerifyIfAsked VerificationPolicy = "DoNotEnforce"
 	// VerifyAlways also fails the jobs of installations that do not request a check.
 	VerifyAlways VerificationPolicy = "Enforce"
-	// VerifyNever checks nothing, whatever installations request.
+	// VerifyNever checks nothing, regardless of what installations require.
 	VerifyNever VerificationPolicy = "Disabled"
 )
 
@@ -35,7 +35,7 @@ func (p VerificationPolicy) Wants(inst *lsv1alpha1.Installation) *lsv1alpha1.Ver
 	return inst.Spec.Verification
 }
 
-// verify checks the signature that an installation requests, or must request.
+// verify checks the signature that an installation requires, or must require.
 func (c *Catalog) verify(ctx context.Context, r *Request, set *component.Set) error {
 	verification := r.Policy.Wants(r.Installation)
 	switch {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Access describes how to read a resource or source. It is data only: nothing here fetches anything.
+// Access describes how to read a resource or source. It is data only, and fetches nothing.
 type Access struct {
 	// Type is the type as written, possibly an old name or with a version.
 	Type string
@@ -16,7 +16,7 @@ type Access struct {
 	fields map[string]any
 }
 
-// AccessKind is the meaning of a type of access, whichever of its names was used.
+// AccessKind is the meaning of a type of access, regardless of which of its names was used.
 type AccessKind string
 
 const (
@@ -24,7 +24,7 @@ const (
 	AccessOCIArtifact AccessKind = "ociArtifact"
 	// AccessOCIBlob is a single blob in a registry.
 	AccessOCIBlob AccessKind = "ociBlob"
-	// AccessLocalBlob is a blob that is stored along with the component descriptor.
+	// AccessLocalBlob is a blob that is stored with the component descriptor.
 	AccessLocalBlob AccessKind = "localBlob"
 	// AccessRelativeOCIReference is an artifact in the registry of the component.
 	AccessRelativeOCIReference AccessKind = "relativeOciReference"
@@ -110,7 +110,7 @@ func (a Access) required(name string) (string, error) {
 	return "", fmt.Errorf("access type %s: %s is required and must be a text", a.Type, name)
 }
 
-// relativeReference prepends the host of the component's registry to the reference, which has everything else.
+// relativeReference prepends the host of the component's registry to the reference, which has the other parts.
 func (a Access) relativeReference(home RepositoryContext) (string, error) {
 	reference, err := a.required("reference")
 	if err != nil {

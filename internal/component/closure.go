@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// ClosureOptions say what a closure starts with.
+// ClosureOptions are the starting point of a closure.
 type ClosureOptions struct {
 	// Root is the component of the installation, as the installation names it. If Inline is set, only the repository
 	// context counts, and only if the descriptor names none.
@@ -23,8 +23,8 @@ type ClosureOptions struct {
 	Limits ClosureLimits
 }
 
-// Closure collects a component and everything that it refers to. It reads nothing itself: the caller asks what is wanted, provides it, and
-// repeats that until nothing is wanted any more.
+// Closure collects a component and everything that it refers to. It reads nothing itself: the caller gets the wanted components, provides
+// them, and repeats that until none are wanted.
 type Closure struct {
 	options ClosureOptions
 	// home is the repository in which references are looked up: that of the root, after overwrites.
@@ -32,7 +32,7 @@ type Closure struct {
 	inline  map[ID]*Descriptor
 	members map[ID]*member
 	root    *member
-	// given are inline components whose references have not been followed yet.
+	// given are inline components with references that were not followed yet.
 	given  []*member
 	wanted []Wanted
 }
@@ -180,8 +180,8 @@ func (m *member) path() string {
 
 func step(via string, to ID) string { return " -> " + via + " (" + to.String() + ")" }
 
-// Set returns the finished closure. It fails if something is still wanted, or if components refer to each other in a
-// circle.
+// Set returns the finished closure. It fails if components are still wanted, or refer to each other in a
+// cycle.
 func (c *Closure) Set() (*Set, error) {
 	s := &Set{members: c.members, home: c.home}
 	visited := map[*member]visit{}
@@ -191,7 +191,7 @@ func (c *Closure) Set() (*Set, error) {
 	return s, nil
 }
 
-// visit is the state of a member in the walk that orders a set.
+// visit is the state of a member during the traversal that orders a set.
 type visit int
 
 const (
@@ -224,7 +224,7 @@ func (s *Set) visit(m *member, visited map[*member]visit, way []*member) error {
 	return nil
 }
 
-// circle names the members of a circle, which closes at the last member of the path.
+// circle names the members of a cycle, which closes at the last member of the path.
 func circle(way []*member) error {
 	last := way[len(way)-1]
 	ring := way[slices.Index(way, last):]

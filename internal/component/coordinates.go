@@ -12,7 +12,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// RepositoryContext says where a repository of components is: an object with a type and the fields that the type needs. Two are equal, also
+// RepositoryContext locates a repository of components: an object with a type and the fields that the type needs. Two are equal, also
 // with Go's ==, if they are the same JSON. The zero value names no repository.
 type RepositoryContext struct {
 	// canonical is JSON without whitespace and with sorted keys.
@@ -166,7 +166,7 @@ func (c Coordinates) String() string {
 	return c.ID().String() + " in " + c.RepositoryContext.String()
 }
 
-// Difference returns the differences between coordinates and what they were overwritten with, for messages; it is empty if there are none.
+// Difference returns the differences between coordinates and those that replace them, for messages; empty if there are none.
 func (c Coordinates) Difference(overwritten Coordinates) string {
 	var parts []string
 	if c.Name != overwritten.Name {

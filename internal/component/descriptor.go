@@ -5,7 +5,7 @@ package component
 
 // Descriptor describes one version of a component. It never changes after it is read, so it may be shared.
 type Descriptor struct {
-	// Schema is the one in which the descriptor was written.
+	// Schema is the schema in which the descriptor was written.
 	Schema  Schema
 	Name    string
 	Version string
@@ -23,7 +23,7 @@ type Descriptor struct {
 	unknown unknownFields
 }
 
-// unknownFields are the fields that this package does not understand, by the object that contains them.
+// unknownFields are the fields that this package does not support, by the object that contains them.
 type unknownFields struct {
 	top, meta, component, metadata, spec map[string]any
 }
@@ -105,14 +105,14 @@ const (
 	TypeJSONSchema     = "landscaper.gardener.cloud/jsonschema"
 )
 
-// IsBlueprint reports whether the resource says that it is a blueprint.
+// IsBlueprint reports whether the type of the resource is that of a blueprint.
 func (r *Resource) IsBlueprint() bool { return r.Type == TypeBlueprint || r.Type == typeBlueprintShort }
 
 // Source is a source from which a component is built.
 type Source struct {
 	Element
 	Type string
-	// Access is empty if the descriptor does not say where the source is.
+	// Access is empty if the descriptor does not contain the location of the source.
 	Access Access
 }
 

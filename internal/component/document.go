@@ -15,10 +15,10 @@ import (
 )
 
 // readDocument reads a JSON or YAML document within limits. Numbers become int64 if they are integers and fit, otherwise float64, so that
-// the result does not depend on how a number was written.
+// the result does not depend on the notation of a number.
 //
 // Only the YAML that JSON can express is accepted, as OCM requires. In particular there are no anchors and aliases, with which a small
-// document could expand into a huge one.
+// document can expand into a huge one.
 func readDocument(data []byte, limits Limits) (any, error) {
 	if len(data) > limits.Bytes {
 		return nil, fmt.Errorf("the document has %d bytes, at most %d are allowed", len(data), limits.Bytes)
@@ -116,8 +116,8 @@ func number(f float64) any {
 	return f
 }
 
-// measureYAML counts what separates values, before anything is allocated for them. It overcounts where a text contains such characters; the
-// limits leave room for that.
+// measureYAML counts the separators of values, before anything is allocated for them. It overcounts if a text contains these characters;
+// the limits leave room for that.
 func measureYAML(data []byte, limits Limits) error {
 	separators := 0
 	for _, b := range data {
@@ -210,7 +210,7 @@ func (r *yamlReader) list(node *yaml.Node, depth int) (any, error) {
 	return list, nil
 }
 
-// scalar reads a value without inner structure. A date stays a text as written, because JSON has no dates.
+// scalar reads a simple value. A date stays a text as written, because JSON has no dates.
 func scalar(node *yaml.Node) (any, error) {
 	switch tag := node.ShortTag(); tag {
 	case "!!str", "!!timestamp":

@@ -14,7 +14,7 @@ import (
 // Content is the content of a resource.
 type Content struct {
 	Data []byte
-	// MediaType decides how templates get the data: as base64 if it is application/octet-stream, otherwise as text.
+	// MediaType determines how templates get the data: as base64 if it is application/octet-stream, otherwise as text.
 	MediaType string
 }
 
@@ -243,7 +243,7 @@ func (f *functions) descriptor(arguments []any) (descriptorView, []any, error) {
 	return view, arguments, err
 }
 
-// descriptorView is a descriptor in the form for templates, with what the functions need of it.
+// descriptorView is a descriptor in the form for templates, with the values that the functions need.
 type descriptorView struct {
 	id                                        ID
 	resources, references, repositoryContexts []any

@@ -19,7 +19,7 @@ const (
 )
 
 // Identity distinguishes elements of one kind within a descriptor: the name, the extra identity, and the version where
-// those are not enough.
+// those are not sufficient.
 type Identity map[string]string
 
 // Named returns the identity of an element with a unique name.
@@ -39,7 +39,7 @@ func (i Identity) String() string {
 	return strings.Join(parts, ",")
 }
 
-// quoted quotes a text that could be misread.
+// quoted quotes an ambiguous text.
 func quoted(text string) string {
 	if text == "" || strings.ContainsAny(text, ",=\"\\ \t\n") || strconv.Quote(text) != `"`+text+`"` {
 		return strconv.Quote(text)
@@ -47,7 +47,7 @@ func quoted(text string) string {
 	return text
 }
 
-// fullIdentity returns the identity with the version, whether it is needed or not.
+// fullIdentity returns the identity with the version, even if it is not needed.
 func (e *Element) fullIdentity() Identity {
 	identity := Identity(maps.Clone(e.ExtraIdentity))
 	if identity == nil {

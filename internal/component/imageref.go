@@ -33,7 +33,7 @@ var (
 	digestPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$`)
 )
 
-// ParseImageReference parses a reference. A scheme in front, such as oci://, is dropped. Errors do not quote the text, because it may be a
+// ParseImageReference parses a reference. A leading scheme, such as oci://, is dropped. Errors do not quote the text, because it may be a
 // URL with credentials by mistake.
 func ParseImageReference(text string) (ImageReference, error) {
 	if _, address, found := strings.Cut(text, "://"); found {
@@ -60,7 +60,7 @@ func ParseImageReference(text string) (ImageReference, error) {
 	return ref, nil
 }
 
-// validRepository treats the first part as a host if it looks like one.
+// validRepository treats the first part as a host if it has the form of one.
 func validRepository(repository string) bool {
 	if len(repository) > maxRepository {
 		return false
@@ -72,7 +72,8 @@ func validRepository(repository string) bool {
 	return pathPattern.MatchString(repository)
 }
 
-// Version returns what selects the artifact in its repository: the digest if there is one, otherwise the tag, otherwise the default tag.
+// Version returns the part that selects the artifact in its repository: the digest if there is one, otherwise the tag, otherwise the
+// default tag.
 func (r ImageReference) Version() string {
 	switch {
 	case r.Digest != "":

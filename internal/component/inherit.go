@@ -12,9 +12,9 @@ import (
 // Inherit names a component of the set in the form in which a nested installation inherits it: the nested installation finds the same
 // component, and below it the same components from the same places.
 //
-// A component in a repository is named by its coordinates. One that was given inline, or that leads to one that was, is given inline,
-// because no repository may have it. Then all inline descriptors are passed along, including those that the set did not get from the
-// component itself.
+// A component in a repository is named by its coordinates. A component that was given inline, or that leads to one that was, is given
+// inline, because no repository may have it. Then all inline descriptors are passed along, including those that the set did not get from
+// the component itself.
 func (s *Set) Inherit(found Resolution) (*lsv1alpha1.ComponentDescriptorDefinition, error) {
 	m, known := s.members[found.Component.ID()]
 	if !known || !m.leadsToInline {
@@ -22,7 +22,7 @@ func (s *Set) Inherit(found Resolution) (*lsv1alpha1.ComponentDescriptorDefiniti
 		return &lsv1alpha1.ComponentDescriptorDefinition{Reference: &reference}, nil
 	}
 	h := inheritance{set: s, given: map[*member]bool{}}
-	// References of a component in another repository would be looked up there, and not where the set found them.
+	// References of a component in another repository are looked up there, and not where the set found them.
 	h.everything = s.RepositoryContextOf(m.descriptor) != s.home
 	text, err := h.descriptor(m).JSON(SchemaV2)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Set) Inherit(found Resolution) (*lsv1alpha1.ComponentDescriptorDefiniti
 // inheritance is a descriptor under construction that contains others.
 type inheritance struct {
 	set *Set
-	// everything reports whether no component below may be left to a repository.
+	// everything reports whether all components below must be included.
 	everything bool
 	// given are the members that are already contained: once is enough.
 	given map[*member]bool

@@ -40,7 +40,7 @@ func overwriteCoordinates(ref lsv1alpha1.ComponentVersionOverwriteReference) (Co
 }
 
 // Apply returns the coordinates to use instead. The rules are tried in order, and each is compared with the original, not with the result
-// of earlier rules. A matching rule applies as a whole, or not at all if an earlier one has already replaced one of its attributes.
+// of earlier rules. A matching rule applies completely, or not at all if an earlier one has already replaced one of its attributes.
 func (o *Overwrites) Apply(original Coordinates) Coordinates {
 	if o == nil {
 		return original

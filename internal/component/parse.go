@@ -10,8 +10,8 @@ import (
 
 // Parse parses a component descriptor of either schema, JSON or YAML. Unknown fields are kept.
 //
-// It requires only what is needed to work with a component: names, versions, and where resources are. Whether a descriptor conforms fully
-// to OCM is for the tools that write descriptors.
+// It requires only what is needed to work with a component: names, versions, and the locations of resources. Full conformance
+// to OCM is up to the tools that write descriptors.
 func Parse(data []byte, limits Limits) (*Descriptor, error) {
 	tree, err := readDocument(data, limits)
 	if err != nil {

@@ -9,9 +9,9 @@ import "fmt"
 type Schema string
 
 const (
-	// SchemaV2 is marked by meta.schemaVersion: v2.
+	// SchemaV2 has meta.schemaVersion: v2.
 	SchemaV2 Schema = "v2"
-	// SchemaV3 is marked by apiVersion: ocm.software/v3alpha1.
+	// SchemaV3 has apiVersion: ocm.software/v3alpha1.
 	SchemaV3 Schema = "ocm.software/v3alpha1"
 )
 

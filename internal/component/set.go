@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Set is a component with everything that it refers to. It is complete, has no circles, and never changes.
+// Set is a component with everything that it refers to. It is complete, has no cycles, and never changes.
 type Set struct {
 	members map[ID]*member
 	// ordered starts with the root; every component comes after the first one that refers to it.
@@ -84,8 +84,8 @@ func (s *Set) Target(of *Descriptor, reference *Reference) (*Descriptor, error) 
 	return s.follow(of.ID(), reference)
 }
 
-// follow returns the target of a reference. A reference of a component of the set follows the overwrites, which depend only on what it
-// names; any other reference leads to the component that it names.
+// follow returns the target of a reference. A reference of a component of the set follows the overwrites, which depend only on the
+// component that it names; any other reference leads to the component that it names.
 func (s *Set) follow(from ID, reference *Reference) (*Descriptor, error) {
 	if m, found := s.members[from]; found {
 		i := slices.IndexFunc(m.descriptor.References, func(r Reference) bool { return r.Target() == reference.Target() })

@@ -12,7 +12,7 @@ import (
 )
 
 // Validator checks a value against a schema of the blueprint. what names the import or export; errors start with it and do not contain the
-// value. An error that is not terminal says that the schema is currently unavailable.
+// value. An error that is not terminal means that the schema is currently unavailable.
 type Validator func(what string, schema lsv1alpha1.AnyJSON, value any) error
 
 // ImportInput is the input for the values of a blueprint's imports.
@@ -28,7 +28,7 @@ type ImportInput struct {
 
 // Imports are the imports of a blueprint, complete and valid.
 type Imports struct {
-	// Values are what templates see: data as it is, a target as a whole object, a list of them, or a map of them by key.
+	// Values are the values that templates see: data unchanged, a target as a whole object, a list of them, or a map of them by key.
 	Values map[string]any
 	// Warnings name settings without effect.
 	Warnings []string
@@ -52,8 +52,8 @@ type boundImport struct {
 	targets []Target
 }
 
-// Construct determines the value of every import of a blueprint: what a mapping computes, otherwise what the installation imports under
-// that name, otherwise the default. It omits imports that depend on one without a value. It returns nothing unless everything that is
+// Construct determines the value of every import of a blueprint: the result of a mapping, otherwise what the installation imports under
+// that name, otherwise the default. It omits imports that depend on one without a value. It returns an error unless everything that is
 // required exists and matches its schema or target type.
 func Construct(in ImportInput) (*Imports, error) {
 	mapped, err := in.mapped()
@@ -79,7 +79,7 @@ func Construct(in ImportInput) (*Imports, error) {
 	return &c.result, nil
 }
 
-// mapped evaluates the data mappings. Without any, the imports need not be converted to the form that mappings see.
+// mapped evaluates the data mappings. Without any, the imports need not be converted for them.
 func (in ImportInput) mapped() (map[string]any, error) {
 	if len(in.Mappings) == 0 {
 		return nil, nil

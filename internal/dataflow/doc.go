@@ -11,11 +11,11 @@
 //   - context: the name of a scope in labels. It is empty for the root scope, and Inst.NAME for the scope that the installation NAME opens.
 //   - reference: the content of dataRef, target and the like: a name within the scope. A leading # means the object of exactly that name,
 //     in any scope; NAME[INDEX] and NAME[KEY] mean one target of a list or map in the scope.
-//   - context object: a DataObject or Target that holds an import or export. Its name is computed from the context and the reference, so
+//   - context object: a DataObject or Target that contains an import or export. Its name is computed from the context and the reference, so
 //     that users can find it and a cluster can be taken over.
-//   - mapping: a spiff template by which an installation restructures what it imports or exports.
+//   - mapping: a spiff template with which an installation restructures its imports or exports.
 //
-// The path of an import: NeedsOf lists what must be read, Resolve finds the values in what was read, Construct applies mappings and
+// The path of an import: NeedsOf lists the objects to read, Resolve finds the values in them, Construct applies mappings and
 // defaults and checks them against the blueprint, Objects returns the context objects for the installation's own scope. The path of an
 // export: BuildExports, then Objects.
 //

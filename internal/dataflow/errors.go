@@ -42,10 +42,10 @@ const (
 	ReasonInvalidTemplate = "InvalidInstallationTemplate"
 )
 
-// faults collects what is wrong, so that a user sees all of it at once.
+// faults collects all errors, so that a user sees them at once.
 type faults struct {
 	operation string
-	// terminal faults need a change, passing ones may resolve themselves, outdated objects will be replaced.
+	// terminal faults require a change, passing ones may disappear, outdated objects will be replaced.
 	terminal, passing, outdated []string
 	// reason is that of the first terminal fault, passingReason that of the first passing one.
 	reason, passingReason string
@@ -80,8 +80,8 @@ func (f *faults) include(err error) error {
 	return nil
 }
 
-// asError returns the worst fault: a terminal error if there is one, because a retry would encounter it again, then what may pass, then
-// what is outdated.
+// asError returns the worst fault: a terminal error if there is one, because a retry has the same result, then a passing one, then
+// an outdated object.
 func (f *faults) asError() error {
 	switch {
 	case len(f.terminal) > 0:

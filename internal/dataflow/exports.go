@@ -43,7 +43,7 @@ type boundExport struct {
 	target          *lsv1alpha1.Target
 }
 
-// BuildExports checks the exports of a blueprint against what it declares, applies the installation's mappings and selects what the
+// BuildExports checks the exports of a blueprint against its declarations, applies the installation's mappings and selects what the
 // installation exports. Every export of the installation must exist.
 //
 // A mapping sees each export under its name, and all of them under ExportsBinding. It may replace an export, and is not checked against
@@ -184,7 +184,7 @@ func (b *exportBuilder) pick(available map[string]any, kind, name, reference str
 	return value, ok
 }
 
-// warnAboutMissing reports declared exports that are missing. They are no error unless the installation exports them.
+// warnAboutMissing reports declared exports that are missing. They are errors only if the installation exports them.
 func (b *exportBuilder) warnAboutMissing(available map[string]any) {
 	for i := range b.Definitions {
 		if _, ok := available[b.Definitions[i].Name]; !ok && len(b.faults.terminal) == 0 {
@@ -206,7 +206,7 @@ func (b *exportBuilder) warnAboutMappings() {
 // Existing are the owners of objects that exist under the names of exports.
 type Existing map[ObjectID][]metav1.OwnerReference
 
-// ExportedObjects returns the objects that the exports of an installation become.
+// ExportedObjects returns the IDs of the objects of an installation's exports.
 func ExportedObjects(scope Scope, exports lsv1alpha1.InstallationExports) []ObjectID {
 	var result []ObjectID
 	for _, export := range exports.Data {
@@ -219,7 +219,7 @@ func ExportedObjects(scope Scope, exports lsv1alpha1.InstallationExports) []Obje
 }
 
 // Objects returns the context objects of the exports for the scope of the installation. An object that belongs to another installation is
-// a terminal error; the garbage collector will soon remove one that an earlier installation of the same name left behind.
+// a terminal error; the garbage collector soon deletes an object of an earlier installation of the same name.
 func (e *Exports) Objects(scope Scope, owner Owner, existing Existing) (Objects, error) {
 	w := &exportWriter{
 		scope:    scope,

@@ -9,8 +9,8 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Facts are the objects that were found in the namespace. An object that was looked for and is not among them does not exist; a failure to
-// read must be handled before.
+// Facts are the objects that were found in the namespace. A requested object that is not among them does not exist; a failure to
+// read must be handled beforehand.
 type Facts struct {
 	DataObjects []*lsv1alpha1.DataObject
 	// Targets are single targets and the elements of lists and maps.

@@ -18,7 +18,7 @@ import (
 const MinHashKey = 32
 
 // Hasher computes hashes for use in a status. They are keyed, so that a value cannot be guessed by trying: passwords and ports have few
-// possibilities.
+// possible values.
 type Hasher struct{ key []byte }
 
 // NewHasher returns a hasher with a secret key. The key must stay the same for as long as hashes are compared.
@@ -29,7 +29,7 @@ func NewHasher(key []byte) (Hasher, error) {
 	return Hasher{key: key}, nil
 }
 
-// Hashes are the hashes of imports. Equal imports have equal hashes, in whatever order maps were read.
+// Hashes are the hashes of imports. Equal imports have equal hashes, regardless of the order of maps.
 type Hashes struct {
 	// All covers all imports, ByImport each of them by name.
 	All      string
@@ -37,7 +37,7 @@ type Hashes struct {
 }
 
 // Hash returns the hashes of an installation's imports: for data, of its value; for targets, of everything that a template or deployer can
-// see of them, including their Secrets.
+// read of them, including their Secrets.
 func (h Hasher) Hash(resolved Resolved) Hashes {
 	hashes := Hashes{ByImport: make(map[string]string, len(resolved))}
 	var all []any
@@ -53,7 +53,7 @@ func (h Hasher) Hash(resolved Resolved) Hashes {
 func (h Hasher) Seed(purpose string) []byte { return []byte(h.sum("seed", purpose)) }
 
 // IsHash reports whether a text was written by a Hasher. A status may contain hashes that an earlier controller of this API has computed
-// differently: they do not show whether imports have changed.
+// differently: such hashes do not show whether imports have changed.
 func IsHash(text string) bool {
 	sum, err := hex.DecodeString(text)
 	return err == nil && len(sum) == sha256.Size
@@ -63,7 +63,7 @@ func IsHash(text string) bool {
 func (h Hasher) sum(purpose string, value any) string {
 	text, err := json.Marshal([]any{purpose, value})
 	if err != nil {
-		// Only values that were decoded from JSON, and bytes, get here.
+		// All values were decoded from JSON, or are bytes.
 		text = []byte(purpose)
 	}
 	mac := hmac.New(sha256.New, h.key)
@@ -82,7 +82,7 @@ func (i Import) hashed() any {
 	return []any{i.Type, targets}
 }
 
-// hashed covers the content of a Target, and not which object it is read from: a nested installation sees the same target as its parent.
+// hashed covers the content of a Target, not the object that contains it: a nested installation sees the same target as its parent.
 func (t Target) hashed() any {
 	return map[string]any{
 		"key":         t.Key,

@@ -10,7 +10,7 @@ import (
 )
 
 // Objects returns the context objects of the imports for the scope that the installation opens. It takes data from Values, to which import
-// executions may have added by then; targets are copies of the imported ones.
+// executions may have added values by then; targets are copies of the imported ones.
 func (i *Imports) Objects(owner Owner) (Objects, error) {
 	faults := &faults{operation: OperationCreateImports}
 	var objects Objects

@@ -11,14 +11,14 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// Mapper evaluates one spiff template, which is JSON, to plain JSON. The bindings are what the template sees besides itself; a Mapper must
-// not change them. Its errors must not contain values.
+// Mapper evaluates one spiff template, which is JSON, to plain JSON. The bindings are the values that the template sees in addition to
+// itself; a Mapper must not change them. Its errors must not contain values.
 type Mapper func(template lsv1alpha1.AnyJSON, bindings map[string]any) (any, error)
 
 // ExportsBinding is the name under which export mappings see all exports, including those whose names are not identifiers.
 const ExportsBinding = "exports"
 
-// mapEach evaluates each mapping separately, over the same bindings: a mapping sees the data and not the results of other mappings, so
+// mapEach evaluates each mapping separately, over the same bindings: a mapping sees the data but not the results of other mappings, so
 // that it may have the same name as its input.
 func mapEach(operation string, mappings map[string]lsv1alpha1.AnyJSON, bindings map[string]any, evaluate Mapper) (map[string]any, error) {
 	result := make(map[string]any, len(mappings))
@@ -40,7 +40,7 @@ func mapOne(mapping lsv1alpha1.AnyJSON, bindings map[string]any, evaluate Mapper
 	return normal(value)
 }
 
-// mappingError makes every error of a mapping terminal: the same template fails again with the same data.
+// mappingError makes every error of a mapping terminal, because the same template fails again with the same data.
 func mappingError(operation, name string, err error) error {
 	details := failure.Details{
 		Operation: operation,

@@ -15,11 +15,11 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Run is the cause of an installation's writes: a job, or an update in the continuous flow.
+// Run is the work for which an installation writes: a job, or an update in the continuous flow.
 type Run struct {
-	// Version distinguishes what the run writes from other objects: the ID of the job, or the version of the update.
+	// Version distinguishes the objects of the run from others: the ID of the job, or the version of the update.
 	Version string
-	// Flow is the flow of the run. What is below follows it too, whatever the spec requests for later.
+	// Flow is the flow of the run. The objects below follow it too, regardless of what the spec requests for later.
 	Flow lsv1alpha1.Flow
 }
 
@@ -32,7 +32,7 @@ type Owner struct {
 }
 
 // Objects are context objects to write. Their names, labels and contents are final; everything else that an existing object has must be
-// kept, except for labels and annotations of this API that are not given here.
+// kept, except for labels and annotations of this API that are not listed here.
 type Objects struct {
 	DataObjects []*lsv1alpha1.DataObject
 	Targets     []*lsv1alpha1.Target

@@ -18,7 +18,7 @@ import (
 // globalPrefix marks a reference to the object with exactly this name.
 const globalPrefix = "#"
 
-// plainName matches what the API has always accepted as a name that needs no hash. It accepts more than Kubernetes does: two dots may
+// plainName matches names that need no hash, as the API has always defined them. It accepts more than Kubernetes does: two dots may
 // follow each other.
 var plainName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
 
@@ -58,7 +58,7 @@ func SplitElement(reference string) (name, key string, ok bool) {
 	return before, key, true
 }
 
-// IsGlobal reports whether a reference denotes the object with exactly this name, whatever the scope.
+// IsGlobal reports whether a reference denotes the object with exactly this name, in any scope.
 func IsGlobal(reference string) bool { return strings.HasPrefix(reference, globalPrefix) }
 
 // ContextOf returns the context that an installation opens. Labels also use it to name the installation as a source.
@@ -72,7 +72,7 @@ func InstallationOf(label string) (string, bool) {
 	return strings.CutPrefix(label, lsv1alpha1.InstallationPrefix)
 }
 
-// checkReference returns why a reference cannot be exported to, or why an import name cannot be stored: the name becomes the value of a
+// checkReference returns why a reference cannot be an export, or why an import name cannot be stored: the name becomes the value of a
 // label, and for global references the name of an object.
 func checkReference(reference string) string {
 	name, global := strings.CutPrefix(reference, globalPrefix)

@@ -25,7 +25,7 @@ type Import struct {
 	Exporters []string
 }
 
-// Target is a Target with everything that it refers to.
+// Target is a Target with the objects that it refers to.
 type Target struct {
 	*lsv1alpha1.Target
 	// Key is the key within a target map.
@@ -37,7 +37,7 @@ type Target struct {
 // Resolved are the imports of an installation, found and read, by name.
 type Resolved map[string]Import
 
-// Resolve finds the imports of an installation. It reports everything that is missing or wrong at once.
+// Resolve finds the imports of an installation. It reports all missing and invalid imports at once.
 func Resolve(scope Scope, imports lsv1alpha1.InstallationImports, facts Facts) (Resolved, error) {
 	r := &resolver{scope: scope, facts: newIndex(facts), faults: &faults{operation: OperationResolveImports}}
 	resolved := Resolved{}
@@ -130,7 +130,7 @@ func (r *resolver) content(name string, source content) any {
 	return value
 }
 
-// absent reports an object that does not exist, and which installation could provide it.
+// absent reports an object that does not exist, and which installation can provide it.
 func (r *resolver) absent(name string, kind ObjectKind, reference string) {
 	help := "create it, or let another installation export it"
 	if !r.scope.IsRoot() && !IsGlobal(reference) {

@@ -11,7 +11,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Scope is where an installation belongs.
+// Scope is the scope that an installation belongs to.
 type Scope struct {
 	Namespace string
 	// Parent is the name of the installation that opens the scope; empty for the root scope.
@@ -20,7 +20,7 @@ type Scope struct {
 	// flow.
 	JobID string
 	// Exported is, in the root scope and where JobID is empty, the mark that each object exported by a sibling must have: the last job of
-	// that sibling, or the version of its last update in the continuous flow. Objects that are not listed are accepted as they are.
+	// that sibling, or the version of its last update in the continuous flow. Objects that are not listed are accepted in any version.
 	Exported map[ObjectID]string
 }
 
@@ -30,10 +30,10 @@ type ObjectID struct {
 	Name string
 }
 
-// ObjectKind is the kind of an object that holds an import or export.
+// ObjectKind is the kind of an object that contains an import or export.
 type ObjectKind string
 
-// These are the kinds of objects that hold imports and exports.
+// These are the kinds of objects that contain imports and exports.
 const (
 	KindDataObject ObjectKind = "DataObject"
 	KindTarget     ObjectKind = "Target"
@@ -88,7 +88,7 @@ func (s Scope) describe(kind ObjectKind, reference string) string {
 	return fmt.Sprintf("%s %s/%s (for %q in the scope of installation %q)", kind, s.Namespace, name, reference, s.Parent)
 }
 
-// Needs is what must be read before imports can be resolved: names of objects in the namespace.
+// Needs are the objects to read before imports can be resolved: names of objects in the namespace.
 type Needs struct {
 	DataObjects, Targets, Secrets, ConfigMaps []string
 	// Elements are references to lists and maps of targets that the parent imports. ElementLabels select their targets.

@@ -15,7 +15,7 @@ import (
 	"espalier.dev/internal/graph"
 )
 
-// Sibling is an existing or planned installation, as its siblings see it.
+// Sibling is an existing or planned installation, with the facts that its siblings need.
 type Sibling struct {
 	Name    string
 	Imports lsv1alpha1.InstallationImports
@@ -35,7 +35,7 @@ type Siblings struct {
 }
 
 // NewSiblings relates the installations of a scope. It only returns an error for duplicate names; Check detects all other problems, which
-// among root installations concern those involved and not their neighbours.
+// among root installations affect only those involved.
 func NewSiblings(scope Scope, siblings []Sibling) (*Siblings, error) {
 	ordered := slices.SortedFunc(slices.Values(siblings), func(a, b Sibling) int { return cmp.Compare(a.Name, b.Name) })
 	s := &Siblings{
@@ -109,7 +109,7 @@ func (s *Siblings) Graph() *graph.Graph { return s.graph }
 func (s *Siblings) Exporters(id ObjectID) []string { return slices.Clone(s.exporters[id]) }
 
 // ExpectedJobs returns, for Scope.Exported, the job that each object exported by a sibling must belong to. jobOf returns the last job of a
-// sibling; if it is empty, the sibling's objects are accepted as they are.
+// sibling; if it is empty, the sibling's objects are accepted in any version.
 func (s *Siblings) ExpectedJobs(jobOf func(sibling string) string) map[ObjectID]string {
 	result := map[ObjectID]string{}
 	for id, exporters := range s.exporters {
@@ -132,7 +132,7 @@ func (s *Siblings) Check(name string) error {
 	return s.duplicates(s.exports[name])
 }
 
-// CheckAll returns a terminal error if any installation depends on itself, or two export the same. It suits the nested installations of
+// CheckAll returns a terminal error if any installation depends on itself, or two export the same. It is for the nested installations of
 // one blueprint, which have the same author.
 func (s *Siblings) CheckAll() error {
 	if cycle := s.graph.Cycle(); cycle != nil {
@@ -141,7 +141,7 @@ func (s *Siblings) CheckAll() error {
 	return s.duplicates(slices.Collect(maps.Keys(s.exporters)))
 }
 
-// cycleError names the cycle, and what is passed along each of its edges.
+// cycleError names the cycle, and the references on each of its edges.
 func (s *Siblings) cycleError(cycle graph.Cycle) error {
 	var ways []string
 	for i, name := range cycle {

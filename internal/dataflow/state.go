@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// StateKind says which executions of a blueprint a state belongs to.
+// StateKind identifies the executions of a blueprint that a state belongs to.
 type StateKind string
 
 // These are the kinds of executions that keep a state. Their values are part of the names of the Secrets.
@@ -26,7 +26,7 @@ func StateSecret(installation string, kind StateKind, executor string) string {
 	return hashedName(installation + "/" + string(kind) + executor)
 }
 
-// AnswersSecret returns the name of the Secret with what clusters have answered to templates of an installation, under StateSecretKey. No
+// AnswersSecret returns the name of the Secret with the answers of clusters to templates of an installation, under StateSecretKey. No
 // state uses this name, because kinds of states have other names.
 func AnswersSecret(installation string) string { return hashedName(installation + "/answers") }
 
@@ -47,12 +47,12 @@ func AnswersIn(data map[string][]byte) []string {
 	return kubeconfigs
 }
 
-// OlderStateSecret returns where older controllers kept the state of an executor, if that is another Secret than StateSecret. It is read
-// when StateSecret does not exist, and never written.
+// OlderStateSecret returns the Secret in which older controllers stored the state of an executor, if it differs from StateSecret. It is
+// read when StateSecret does not exist, and never written.
 //
-// Older controllers kept the states of deploy and subinstallation executors under the same names. So an executor for subinstallations
+// Older controllers stored the states of deploy and subinstallation executors under the same names. So an executor for subinstallations
 // finds its old state under the name of a deploy executor, unless the blueprint has a deploy executor of the same name: deploy executors
-// ran last, and what is stored there is theirs. Once the state is stored under the new name, the old Secret of an executor for
+// ran last, so the stored state is theirs. Once the state is stored under the new name, the old Secret of an executor for
 // subinstallations is unused and can be deleted.
 func OlderStateSecret(installation string, kind StateKind, executor string, deployExecutors []string) (string, bool) {
 	if kind != StateSubinstallation || slices.Contains(deployExecutors, executor) {

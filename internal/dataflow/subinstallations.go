@@ -16,7 +16,7 @@ import (
 )
 
 // MaxTemplateName is the maximum number of characters in the name of a nested installation. The name of its object is six characters
-// longer, and labels contain it behind a prefix.
+// longer, and labels contain it after a prefix.
 const MaxTemplateName = 52
 
 // parentImports are the imports of a blueprint by name, conditional ones included.
@@ -61,7 +61,7 @@ func (p *parentImports) provides(name string) lsv1alpha1.ImportType {
 
 // DropUnsatisfied returns the nested installations of a blueprint, without those of their imports that are bound to an import of the
 // parent that has no value and needs none. It drops imports of lists and maps of targets as a whole. What a nested blueprint nevertheless
-// requires will be reported as missing there.
+// requires is reported as missing there.
 func DropUnsatisfied(
 	templates []lsv1alpha1.InstallationTemplate,
 	definitions []lsv1alpha1.ImportDefinition,
@@ -312,7 +312,7 @@ func (v *templateValidator) targetsSatisfied(at string, target lsv1alpha1.Target
 }
 
 // provided reports whether the parent or a sibling provides what a reference denotes. Global references denote objects that neither needs
-// to know.
+// to provide.
 func (v *templateValidator) provided(kind ObjectKind, reference string) bool {
 	if IsGlobal(reference) || v.exported[nestedObject(kind, reference)] {
 		return true

@@ -13,7 +13,7 @@ import (
 )
 
 // parseTargetTemplate reads a target that an export execution returns: an object with type, config or secretRef, labels and annotations.
-// The problem says what is wrong with it, without its values.
+// The problem describes what is wrong with it, without its values.
 func parseTargetTemplate(value any) (target *lsv1alpha1.Target, problem string) {
 	object, ok := value.(map[string]any)
 	if !ok {

@@ -20,7 +20,7 @@ func (t Target) Value() any {
 	object.ManagedFields = nil
 	value, err := normal(object)
 	if err != nil {
-		// The configuration is not JSON, which the API server does not accept.
+		// The configuration is not JSON, which the API server rejects.
 		return nil
 	}
 	return value
@@ -29,7 +29,7 @@ func (t Target) Value() any {
 // dataPrefix is the prefix of the labels and annotations by which this package marks objects.
 const dataPrefix = "data." + lsv1alpha1.GroupName + "/"
 
-// lastApplied is kubectl's record of an object; it means nothing on a copy and repeats its content.
+// lastApplied is kubectl's record of an object; it is meaningless on a copy and repeats its content.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // ownMetadata returns the labels or annotations that belong to an object itself, and are copied with it. Nil means that there are none.

@@ -22,7 +22,7 @@ var (
 )
 
 // decodeJSON returns the value that a JSON text describes: nil, bool, int64, float64, string, []any and map[string]any. Numbers without a
-// fraction are int64 if they fit, so that no digit is lost. An empty text is null.
+// fraction are int64 if they fit, so that no digits are lost. An empty text is null.
 func decodeJSON(text []byte) (any, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, nil
@@ -101,7 +101,7 @@ func decodeEach(content map[string][]byte) (any, error) {
 	return result, nil
 }
 
-// normal returns a copy of a value as decodeJSON would return it, whatever types it was built from.
+// normal returns a copy of a value as decodeJSON would return it, regardless of the types it was built from.
 func normal(value any) (any, error) {
 	text, err := json.Marshal(value)
 	if err != nil {

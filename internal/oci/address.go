@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Address is a registry, or a place in it.
+// Address is a registry, or a path in it.
 type Address struct {
 	// PlainHTTP reports whether the registry is accessed without TLS, because its URL starts with http://.
 	PlainHTTP bool
@@ -25,7 +25,7 @@ var (
 )
 
 // ParseAddress parses [SCHEME://]HOST[:PORT][/PATH]. The schemes are https, the default, http and oci. Errors do not quote the text,
-// because it may contain credentials by mistake.
+// because it may accidentally contain credentials.
 func ParseAddress(text string) (Address, error) {
 	var address Address
 	if scheme, rest, found := strings.Cut(text, "://"); found {

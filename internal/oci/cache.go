@@ -32,19 +32,19 @@ const (
 	freshUse = time.Minute
 )
 
-// Cache keeps content on disk, by who may read it and by its digest. Several processes may share a directory: a file appears whole, by its
-// name alone, and may vanish at any time without affecting its current readers.
+// Cache stores content on disk, by the credentials that may read it and by its digest. Several processes may share a directory: a file
+// appears under its name only when it is complete, and may vanish at any time without affecting its current readers.
 //
-// Its size is bounded; the least recently used content goes first. What a crash leaves behind is either not visible under its name, or
-// detected by its digest when it is read.
+// Its size is limited; the least recently used content is evicted first. Leftovers of a crash are either not visible under their name, or
+// detected by their digest when they are read.
 type Cache struct {
 	directory string
 	limit     int64
 	secret    []byte
 }
 
-// OpenCache uses a directory as a cache with a maximum size in bytes, and creates it if necessary. Nothing else may be in it, and no other
-// user may read it: it contains what only holders of credentials could fetch.
+// OpenCache uses a directory as a cache with a maximum size in bytes, and creates it if necessary. It must contain nothing else, and no
+// other user may read it, because it contains content that was fetched with credentials.
 func OpenCache(directory string, limit int64) (*Cache, error) {
 	if err := makePrivate(directory); err != nil {
 		return nil, fmt.Errorf("create the directory of the content cache: %w", err)
@@ -71,7 +71,7 @@ func makePrivate(directory string) error {
 	return os.Chmod(directory, 0o700)
 }
 
-// readSecret reads the key of the cache, or creates one. With it, file names cannot be used to test guessed passwords.
+// readSecret reads the key of the cache, or creates one. The key prevents tests of guessed passwords against file names.
 func (c *Cache) readSecret() error {
 	name := filepath.Join(c.directory, keyFile)
 	for range 3 {
@@ -83,7 +83,7 @@ func (c *Cache) readSecret() error {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		if err == nil { // a crash left half a key
+		if err == nil { // a crash left an incomplete key
 			_ = os.Remove(name)
 		}
 		fresh := make([]byte, sha256.Size)
@@ -92,7 +92,7 @@ func (c *Cache) readSecret() error {
 		if err != nil {
 			return err
 		}
-		// The link fails if another process was faster, and its key counts.
+		// The link fails if another process was faster; then its key is used.
 		err = os.Link(incoming, name)
 		_ = os.Remove(incoming)
 		if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -102,7 +102,7 @@ func (c *Cache) readSecret() error {
 	return errors.New("its key cannot be computed")
 }
 
-// scope returns a name for who reads what from where, without revealing it.
+// scope returns a name for the source and the credentials of a read, without revealing them.
 func (c *Cache) scope(parts ...[]byte) string {
 	hash := hmac.New(sha256.New, c.secret)
 	for _, part := range parts {

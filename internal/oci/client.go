@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// manifestTimeout is for everything but blobs, and for the first byte of those.
+	// manifestTimeout applies to everything but blobs, and to the first byte of blobs.
 	manifestTimeout = 30 * time.Second
 	blobTimeout     = 10 * time.Minute
 
@@ -27,15 +27,15 @@ const (
 
 // Options configure a client.
 type Options struct {
-	// Rules say which addresses may be dialled.
+	// Rules limit which addresses may be dialled.
 	Rules dial.Rules
-	// Cache keeps content that was read. It is required.
+	// Cache stores content that was read. It is required.
 	Cache *Cache
-	// Limits bound what is read; those that are zero have defaults. No blob may be larger than the cache.
+	// Limits are the limits of reads; those that are zero have defaults. No blob may be larger than the cache.
 	Limits Limits
 	// Pause is the delay before the first retry of a request, which doubles with each retry; zero means half a second.
 	Pause time.Duration
-	// Timeout bounds everything but blobs, BlobTimeout the transfer of a blob; zero means 30 seconds and 10 minutes.
+	// Timeout applies to everything but blobs, BlobTimeout to the transfer of a blob; zero means 30 seconds and 10 minutes.
 	Timeout     time.Duration
 	BlobTimeout time.Duration
 }
@@ -52,7 +52,7 @@ type Client struct {
 	recent      *list.List
 }
 
-// NewClient returns a client. It sends nothing yet.
+// NewClient returns a client. It sends no request yet.
 func NewClient(options Options) *Client {
 	options.Limits.Manifest = orDefault(options.Limits.Manifest, DefaultLimits.Manifest)
 	options.Limits.Blob = min(orDefault(options.Limits.Blob, DefaultLimits.Blob), options.Cache.limit)

@@ -28,7 +28,7 @@ type Credential struct {
 // String keeps credentials out of printed texts.
 func (c Credential) String() string { return "<credential>" }
 
-// GoString does the same for %#v.
+// GoString is String for %#v.
 func (c Credential) GoString() string { return c.String() }
 
 // parts returns everything that distinguishes credentials.

@@ -32,7 +32,7 @@ const (
 	maxIndexBytes = 4 << 20
 )
 
-// archiveLimits are for archives in a single file, which are read into memory. A larger one can be unpacked into a directory, whose blobs
+// archiveLimits are for archives in a single file, which are read into memory. A larger one can be unpacked into a directory; then blobs
 // are read on demand.
 var archiveLimits = archive.Limits{Bytes: 256 << 20, FileBytes: 256 << 20, Entries: 20_000, Depth: 4}
 
@@ -210,7 +210,7 @@ func (a *Archive) find(repository, reference string) (artifact, error) {
 	return artifact{}, notFound("not in the archive")
 }
 
-// mediaTypeOf returns the media type that a manifest contains, or the one that its fields imply.
+// mediaTypeOf returns the media type that a manifest contains, or the one that follows from its fields.
 func mediaTypeOf(content []byte) string {
 	var fields struct {
 		MediaType string          `json:"mediaType"`

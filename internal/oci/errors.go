@@ -29,19 +29,19 @@ import (
 type Class string
 
 const (
-	// Unauthenticated means that the registry wants credentials, or others.
+	// Unauthenticated means that the registry requires credentials, or other ones.
 	Unauthenticated Class = "RegistryCredentialsRefused"
-	// Forbidden means that the credentials do not permit it.
+	// Forbidden means that the credentials do not permit the operation.
 	Forbidden Class = "RegistryForbidden"
-	// NotFound means that the registry does not have it. It may be pushed later.
+	// NotFound means that the registry does not have the content. It may be pushed later.
 	NotFound Class = "RegistryNotFound"
-	// WrongDigest means that the content is not what its digest says.
+	// WrongDigest means that the content does not match its digest.
 	WrongDigest Class = "RegistryWrongDigest"
 	// TooLarge means that the content exceeds a limit.
 	TooLarge Class = "RegistryContentTooLarge"
-	// Malformed means that the content, or the answer of the registry, is not what it should be.
+	// Malformed means that the content, or the response of the registry, is malformed.
 	Malformed Class = "RegistryContentMalformed"
-	// Misconfigured means that an address or a credential is not usable, which was found out without the registry.
+	// Misconfigured means that an address or a credential is unusable, which was detected without the registry.
 	Misconfigured Class = "RegistryMisconfigured"
 	// Untrusted means that the certificate of the registry is not trusted.
 	Untrusted Class = "RegistryUntrusted"
@@ -69,14 +69,14 @@ type Error struct {
 	// Where is the store and the repository; empty if not known yet.
 	Where string
 	Class Class
-	// RetryAt is the earliest time of the next request that the registry accepts; zero if it did not say.
+	// RetryAt is the earliest time of the next request that the registry accepts; zero if it named none.
 	RetryAt time.Time
-	// Message says what happened and what to do.
+	// Message describes what happened and what to do.
 	Message string
 	cause   error
 }
 
-// Error says what was attempted, where, and what happened.
+// Error describes what was attempted, where, and what happened.
 func (e *Error) Error() string {
 	text := e.Message
 	if e.Where != "" {
@@ -128,7 +128,7 @@ func wrongDigest(wanted, got string) error {
 	return newError(WrongDigest, "the content should have digest %s, but has %s: it was damaged in transit, or replaced; if this persists, push it again", wanted, got)
 }
 
-// judge turns any error into an Error that says what was attempted and where.
+// judge turns any error into an Error with what was attempted and where.
 func judge(operation, where string, err error) error {
 	if err == nil {
 		return nil
@@ -204,7 +204,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// byStatus explains an answer that is not a success.
+// byStatus describes a response that is not a success.
 func byStatus(status int, codes string) *Error {
 	e := &Error{Class: Malformed, Message: fmt.Sprintf("status %d%s", status, codes)}
 	switch {
@@ -230,7 +230,7 @@ func byStatus(status int, codes string) *Error {
 
 var codePattern = regexp.MustCompile(`^[A-Z_]{1,40}$`)
 
-// codesOf lists the codes of an answer. The rest of it may quote what the registry received.
+// codesOf lists the codes of a response. The rest of it may quote what the registry received.
 func codesOf(response *errcode.ErrorResponse) string {
 	var codes []string
 	for _, e := range response.Errors {

@@ -20,7 +20,7 @@ type flight struct {
 	done   chan struct{}
 	cancel context.CancelFunc
 	err    error
-	// waiting is how many wait for it.
+	// waiting is the number of callers that wait for it.
 	waiting int
 }
 

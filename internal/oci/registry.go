@@ -20,7 +20,7 @@ import (
 	"espalier.dev/internal/lru"
 )
 
-// smallBlob is the maximum size of a blob that is verified before any of it is returned.
+// smallBlob is the maximum size of a blob that is verified before any part of it is returned.
 const smallBlob = 8 << 20
 
 // Registry is a Store behind HTTP.
@@ -85,7 +85,7 @@ func (r *Registry) fetchManifest(ctx context.Context, path, reference string) (M
 	if err != nil {
 		return Manifest{}, err
 	}
-	// The digest is computed from the received content; the registry's claim does not count.
+	// The digest is computed from the received content, regardless of the registry's claim.
 	manifest := NewManifest(described.MediaType, content)
 	want := digest.Digest(reference)
 	if want.Validate() != nil {
@@ -111,7 +111,7 @@ func (r *Registry) blob(ctx context.Context, repository string, blob Descriptor)
 	if most := r.client.options.Limits.Blob; blob.Size > most {
 		return nil, tooLarge("the blob has %d bytes, which exceeds the limit of %d", blob.Size, most)
 	}
-	// What was fetched may be gone before it is opened, because others share the cache, or may be damaged.
+	// Fetched content may be gone before it is opened, because other processes share the cache, or may be damaged.
 	for range attempts {
 		content, err := r.cached(blob.Digest)
 		if !errors.Is(err, fs.ErrNotExist) {

@@ -20,7 +20,7 @@ const (
 	maxRedirects  = 5
 )
 
-// patient retries requests that a registry could not answer just now, a few times. It sends nothing in plain text unless plain HTTP was
+// patient retries requests a few times if a registry is temporarily unable to answer. It sends nothing in plain text unless plain HTTP was
 // requested.
 type patient struct {
 	behind http.RoundTripper
@@ -30,7 +30,7 @@ type patient struct {
 
 var errPlain = errors.New("the registry redirects to an address without TLS, which is not allowed")
 
-// RoundTrip implements http.RoundTripper. An answer that says "later" becomes an error with the time of the next attempt.
+// RoundTrip implements http.RoundTripper. A response that means "later" becomes an error with the time of the next attempt.
 func (p *patient) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.URL.Scheme == "http" && !p.plain {
 		return nil, errPlain
@@ -94,10 +94,10 @@ func pauseFor(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// statusError is an answer that says "later".
+// statusError is a response that means "later".
 type statusError struct {
 	status int
-	// after is how long to wait; zero if the registry did not say.
+	// after is how long to wait; zero if the registry named none.
 	after time.Duration
 	at    time.Time
 }

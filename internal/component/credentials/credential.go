@@ -5,7 +5,7 @@ package credentials
 
 import "slices"
 
-// Credential is what authenticates to a server, and what authenticates the server. Its fields are those of the documents.
+// Credential authenticates to a server, and contains the authority that authenticates the server. Its fields are those of the documents.
 type Credential struct {
 	Username      string
 	Password      string
@@ -19,7 +19,7 @@ type Credential struct {
 // String keeps credentials out of printed texts.
 func (c Credential) String() string { return "<credential>" }
 
-// GoString does the same for %#v.
+// GoString is String for %#v.
 func (c Credential) GoString() string { return c.String() }
 
 // Types of consumers.
@@ -28,7 +28,7 @@ const (
 	TypeHelmChartRepository = "HelmChartRepository"
 )
 
-// Set holds credentials and what they are for. The zero value is empty. It is immutable: And returns a new one.
+// Set contains credentials and the addresses that they are for. The zero value is empty. It is immutable: And returns a new one.
 type Set struct {
 	entries []entry
 }

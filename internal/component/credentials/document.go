@@ -41,8 +41,8 @@ func readObject(data []byte) (map[string]any, error) {
 	return nil, errors.New("the document must be an object")
 }
 
-// plain converts YAML into objects, lists and strings. Every other scalar becomes a string: it does not matter whether a port is in quotes.
-// Aliases are rejected, because a small document could expand into a huge one.
+// plain converts YAML into objects, lists and strings. Every other scalar becomes a string, so that a port may be in quotes or not.
+// Aliases are rejected, because a small document can expand into a huge one.
 func plain(node *yaml.Node, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("line %d: the document is nested deeper than %d levels", node.Line, maxDepth)

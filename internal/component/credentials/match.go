@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Address is what a credential is looked up for.
+// Address is the address for which a credential is looked up.
 type Address struct {
 	// Type is the type of the consumer, for example OCIRegistry.
 	Type string
@@ -21,7 +21,7 @@ type Address struct {
 	Path string
 }
 
-// consumer says what a credential is for. Empty fields match everything.
+// consumer is what a credential is for. Empty fields match everything.
 type consumer struct {
 	kind   string
 	scheme string

@@ -23,7 +23,7 @@ const defaultPriority = 10
 // Config is the relevant part of an OCM configuration.
 type Config struct {
 	Credentials Set
-	// Resolvers say where to look up components, in order.
+	// Resolvers are the repositories in which to look up components, in order.
 	Resolvers []Resolver
 	// Ignored lists settings that have no effect here, for the user.
 	Ignored []string
@@ -41,7 +41,7 @@ type Resolver struct {
 // Serves reports whether a component of this name may be in the repository.
 func (r Resolver) Serves(component string) bool { return withinPath(component, r.Prefix) }
 
-// ParseCredentialConfig parses what a Secret keeps under .ocmcredentialconfig. A document of another type has no effect, as in OCM, and is
+// ParseCredentialConfig parses the value of .ocmcredentialconfig in a Secret. A document of another type has no effect, as in OCM, and is
 // listed in Ignored.
 func ParseCredentialConfig(data []byte) (Config, error) {
 	object, err := readObject(data)
@@ -60,13 +60,13 @@ func ParseCredentialConfig(data []byte) (Config, error) {
 	return r.config, nil
 }
 
-// IsConfig reports whether a document is an OCM configuration: those have a type.
+// IsConfig reports whether a document is an OCM configuration, which has a type.
 func IsConfig(data []byte) bool {
 	object, err := readObject(data)
 	return err == nil && object["type"] != nil
 }
 
-// ParseConfig parses what a ConfigMap keeps under .ocmconfig. An empty document is an empty configuration.
+// ParseConfig parses the value of .ocmconfig in a ConfigMap. An empty document is an empty configuration.
 func ParseConfig(data []byte) (Config, error) {
 	object, err := readObject(data)
 	if err != nil {
@@ -281,7 +281,7 @@ func (r *reader) firstCredential(items []fields) (Credential, bool, error) {
 	return Credential{}, false, nil
 }
 
-// repository reads credentials that are kept elsewhere. Only an inline docker configuration can be read here: files would be those of the
+// repository reads credentials that are stored elsewhere. Only an inline docker configuration can be read here: files are those of the
 // controller, and vaults need credentials themselves.
 func (r *reader) repository(from fields) error {
 	repository, err := from.object("repository")

@@ -11,7 +11,7 @@ import (
 	"espalier.dev/internal/component/signature"
 )
 
-// TrustOf reads from a Context whom to trust for signatures of a name. Errors name the field of the Context.
+// TrustOf reads the trusted keys or certificates for signatures with a name from a Context. Errors name the field of the Context.
 func TrustOf(c *lsv1alpha1.Context, name string, contents Contents) (signature.Trust, error) {
 	field := "verificationSignatures." + name
 	trusted, found := c.VerificationSignatures[name]

@@ -11,7 +11,7 @@ import (
 	"espalier.dev/internal/oci"
 )
 
-// Archives reads packed archives of one file system once and caches them in memory as long as there is room. An archive is read again when
+// Archives reads packed archives of one file system once and caches them in memory up to a limit. An archive is reread when
 // its time or size has changed. It is safe for concurrent use.
 type Archives struct {
 	opened *lru.Cache[*oci.Archive]

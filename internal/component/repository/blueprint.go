@@ -50,7 +50,7 @@ func (r *Repositories) Blueprint(ctx context.Context, of component.Coordinates, 
 }
 
 // BlueprintArtifact returns the directory of a blueprint that is an artifact of a registry, named by an image reference, and the digest of
-// the artifact. If a digest is given, it returns that artifact, wherever the reference's tag points.
+// the artifact. If a digest is given, it returns that artifact, regardless of the reference's tag.
 func (r *Repositories) BlueprintArtifact(ctx context.Context, reference, digest string) (archive.Files, string, error) {
 	if digest != "" {
 		name, _, _ := strings.Cut(reference, "@")

@@ -83,7 +83,7 @@ func packChart(files archive.Files) ([]byte, error) {
 	return archive.Gzip(tar)
 }
 
-// chartLayer returns the one layer of an artifact that is a chart. What proves its provenance lies in another one.
+// chartLayer returns the only layer of an artifact that is a chart. Its provenance is in another layer.
 func (a *artifact) chartLayer(ctx context.Context) (content, error) {
 	image, err := a.manifest.Image()
 	if err != nil {

@@ -56,7 +56,7 @@ func (r *Repositories) Open(ctx context.Context, of component.Coordinates, acces
 	return stream, about(of, access, err)
 }
 
-// about adds to an error which content it is about.
+// about adds the content that an error is about.
 func about(of component.Coordinates, access component.Access, err error) error {
 	if err == nil {
 		return nil
@@ -113,7 +113,7 @@ func (r *Repositories) localBlob(ctx context.Context, of component.Coordinates, 
 	return home.local(ctx, blob)
 }
 
-// plainHosts returns the hosts that are accessed over plain HTTP, because the URL of a registry that may contain the component says so.
+// plainHosts returns the hosts that are accessed over plain HTTP, according to the URLs of registries that may contain the component.
 func (r *Repositories) plainHosts(of component.Coordinates) []string {
 	contexts, err := r.contexts(of)
 	if err != nil {
@@ -128,7 +128,7 @@ func (r *Repositories) plainHosts(of component.Coordinates) []string {
 	return hosts
 }
 
-// image finds an artifact by an image reference. Its registry is accessed over plain HTTP if the reference or its host says so.
+// image finds an artifact by an image reference. Its registry is accessed over plain HTTP if the reference or its host requires that.
 func (r *Repositories) image(ctx context.Context, reference string, plainHosts []string) (content, error) {
 	parsed, at, err := imageAddress(reference)
 	if err != nil {

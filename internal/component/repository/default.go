@@ -10,7 +10,7 @@ import (
 	"espalier.dev/internal/component/resolve"
 )
 
-// DefaultFlag is the name of the flag with the default repository context, wherever there is one. Errors name it.
+// DefaultFlag is the name of the flag with the default repository context, in all programs that have one. Errors name it.
 const DefaultFlag = "default-repository-context"
 
 // Check returns why a repository context is invalid, or nil. It does not check that the repository exists.

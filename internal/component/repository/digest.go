@@ -16,8 +16,8 @@ import (
 	"espalier.dev/internal/component/signature"
 )
 
-// Digest computes the digest of a resource's content: in the wanted way, or in the fitting one if none is wanted. For an artifact it reads
-// only the manifest; it reads a blob as it is, however it is packed. Errors do not name the resource: the caller does.
+// Digest computes the digest of a resource's content: in the requested way, or in the suitable one if none is requested. For an artifact it
+// reads only the manifest; it reads a blob unchanged, even if it is packed. Errors do not name the resource: the caller does.
 func (r *Repositories) Digest(
 	ctx context.Context, of component.Coordinates, resource *component.Resource, want signature.Digest,
 ) (signature.Digest, error) {
@@ -58,7 +58,7 @@ func artifactDigest(a *artifact, want signature.Digest) (signature.Digest, error
 	if err != nil {
 		return signature.Digest{}, err
 	}
-	// The registry may use another algorithm than the wanted one for the manifest.
+	// The registry may use another algorithm than the requested one for the manifest.
 	sum.Write(a.manifest.Content)
 	computed.Value = hex.EncodeToString(sum.Sum(nil))
 	return computed, nil

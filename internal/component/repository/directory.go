@@ -153,7 +153,7 @@ func (w *treeReader) directory(at string, entries map[string]any, depth int) err
 	return nil
 }
 
-// find reads all descriptors. A broken one makes the repository fail, because it may be the wanted one.
+// find reads all descriptors. An invalid one makes the repository fail, because it may be the wanted one.
 func (f *folder) find(_ context.Context, id component.ID) (*version, error) {
 	entries, err := fs.ReadDir(f.descriptors, ".")
 	if errors.Is(err, fs.ErrNotExist) {

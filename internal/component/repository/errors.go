@@ -14,13 +14,13 @@ import (
 
 // The reasons of errors, in addition to those of package oci.
 const (
-	// ReasonRepositoryContextMissing means that nothing says where a component is.
+	// ReasonRepositoryContextMissing means that no repository of a component is named.
 	ReasonRepositoryContextMissing = "RepositoryContextMissing"
 	// ReasonRepositoryInvalid means that a repository context is invalid.
 	ReasonRepositoryInvalid = "RepositoryInvalid"
-	// ReasonComponentInvalid means that the stored content is not a component, or is a broken one.
+	// ReasonComponentInvalid means that the stored content is not a component, or is an invalid one.
 	ReasonComponentInvalid = "ComponentInvalid"
-	// ReasonResourceInvalid means that a resource does not suit its use.
+	// ReasonResourceInvalid means that a resource is not suitable for its use.
 	ReasonResourceInvalid = "ResourceInvalid"
 )
 
@@ -29,7 +29,7 @@ func invalid(reason, format string, args ...any) error {
 	return failure.Terminalf(failure.Details{Reason: reason}, format, args...)
 }
 
-// notFound returns an error about something that does not exist yet. It wraps resolve.ErrNotFound, and its message says what is missing.
+// notFound returns an error about something that does not exist yet. It wraps resolve.ErrNotFound, and its message names what is missing.
 func notFound(format string, args ...any) error {
 	return &missing{text: fmt.Sprintf(format, args...)}
 }

@@ -61,7 +61,7 @@ func pushBlueprint(ctx context.Context, store oci.Store, repository string, file
 	if err != nil {
 		return oci.Manifest{}, err
 	}
-	// Reject what could not be unpacked within the limits.
+	// Reject a directory that cannot be unpacked within the limits.
 	if _, err := archive.Read(bytes.NewReader(packed), archive.Default); err != nil {
 		return oci.Manifest{}, invalid(ReasonResourceInvalid, "the blueprint would not be readable: %w", err)
 	}

@@ -141,10 +141,10 @@ func (r *Repositories) archive(fields fieldsOf) (place, error) {
 	return &shelf{store: opened, repository: naming}, err
 }
 
-// tagOf and versionOf translate between versions and tags, which must not contain a plus.
+// tagOf and versionOf convert between versions and tags, which must not contain a plus sign.
 func tagOf(version string) string { return strings.ReplaceAll(version, "+", ".build-") }
 
-// VersionOf returns the version that a tag stands for.
+// VersionOf returns the version of a tag.
 func VersionOf(tag string) string {
 	if i := strings.LastIndex(tag, ".build-"); i >= 0 {
 		return tag[:i] + "+" + tag[i+len(".build-"):]

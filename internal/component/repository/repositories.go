@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// foundCacheBytes is for found components. A descriptor is several times larger in memory than as text.
+	// foundCacheBytes is the cache size for found components. A descriptor is several times larger in memory than as text.
 	foundCacheBytes  = 8 << 20
 	descriptorFactor = 4
 	imageCacheBytes  = 1 << 20
@@ -35,7 +35,7 @@ type Options struct {
 	Client *oci.Client
 	// Credentials authenticate to registries.
 	Credentials credentials.Set
-	// Resolvers say, in order, where to look up components that the repository of a reference does not have.
+	// Resolvers are the repositories in which to look up, in order, components that the repository of a reference does not have.
 	Resolvers []credentials.Resolver
 	// Files contains the repositories of the types local and CommonTransportFormat. Nil means that there are none.
 	Files fs.FS
@@ -53,11 +53,11 @@ type Options struct {
 
 // Repositories is a resolve.Source for all kinds of repositories, and reads resources. It is safe for concurrent use.
 //
-// It caches what it has found, although a tag may move: create one for each job.
+// It caches found components, although a tag may move: create one per job.
 type Repositories struct {
 	options Options
 	found   *lru.Cache[*version]
-	// images are the manifests of image references, cached so that what is used is what was verified, although a tag may move.
+	// images are the manifests of image references, cached so that the used content is the verified one, although a tag may move.
 	images *lru.Cache[oci.Manifest]
 	// archives are the opened archives: the content of a packed one is in memory. They do not change during one job.
 	archives *lru.Cache[*oci.Archive]
@@ -129,14 +129,14 @@ func (r *Repositories) find(ctx context.Context, at component.Coordinates) (*ver
 	})
 }
 
-// search asks the named repository, and then those of the resolvers.
+// search queries the named repository, and then those of the resolvers.
 func (r *Repositories) search(ctx context.Context, at component.Coordinates) (*version, error) {
 	contexts, err := r.contexts(at)
 	if err != nil {
 		return nil, err
 	}
 	if len(contexts) == 0 {
-		// The Context may get one later.
+		// The Context may name one later.
 		return nil, failure.NewRetryable(failure.Details{Operation: "ReadComponent", Reason: ReasonRepositoryContextMissing}, fmt.Errorf(
 			"component %s: no repository is named: set repositoryContext in the reference or in the Context, a resolver in its ocmConfig, "+
 				"or --%s",

@@ -30,7 +30,7 @@ const maxFiles = 10_000
 //	web/component-descriptor.json          a component archive in a separate folder
 //	web/blobs/...                          not read: the blobs of that archive
 //
-// Only the content of a file says which component it describes. Other files are ignored.
+// Only the content of a file determines which component it describes. Other files are ignored.
 func ReadDirectory(directory fs.FS, limits component.Limits) (*Memory, error) {
 	r := directoryReader{directory: directory, limits: limits, files: map[component.ID]string{}}
 	if err := fs.WalkDir(directory, ".", r.visit); err != nil {
@@ -81,7 +81,7 @@ func isDescriptorFile(name string) bool {
 	return false
 }
 
-// read reads one file. It does not follow links, because they could lead out of the directory.
+// read reads one file. It does not follow links, because they can lead out of the directory.
 func (r *directoryReader) read(name string, entry fs.DirEntry) (*component.Descriptor, error) {
 	if !entry.Type().IsRegular() {
 		return nil, errors.New("a component descriptor must be a regular file")

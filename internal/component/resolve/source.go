@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/component"
 )
 
-// ErrNotFound means that a source does not have a component, so that another one may be asked.
+// ErrNotFound means that a source does not have a component, so that the next one is queried.
 var ErrNotFound = errors.New("component not found")
 
 // Source returns component descriptors. It must be safe for concurrent use.
@@ -47,7 +47,7 @@ func (m *Memory) Descriptor(_ context.Context, at component.Coordinates) (*compo
 	return d, nil
 }
 
-// First asks sources in order until one has the component.
+// First queries sources in order until one has the component.
 type First []Source
 
 // Descriptor implements Source.

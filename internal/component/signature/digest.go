@@ -9,9 +9,9 @@ import "strings"
 const (
 	SHA256 = "SHA-256"
 	SHA512 = "SHA-512"
-	// noDigest is the hash algorithm and the value of what is not part of a signature.
+	// noDigest is the hash algorithm and the value of resources that are not part of a signature.
 	noDigest = "NO-DIGEST"
-	// excluded is the normalisation of what is not part of a signature.
+	// excluded is the normalisation of resources that are not part of a signature.
 	excluded = "EXCLUDE-FROM-SIGNATURE"
 )
 
@@ -34,7 +34,7 @@ type Digest struct {
 	Value string
 }
 
-// OfArtifact reports whether it is the digest of an artifact. If the kind is open, neither OfArtifact nor OfBlob holds.
+// OfArtifact reports whether it is the digest of an artifact. If the kind is unknown, both OfArtifact and OfBlob return false.
 func (d Digest) OfArtifact() bool {
 	return d.Normalisation == ArtifactDigest || d.Normalisation == legacyArtifactDigest
 }

@@ -29,7 +29,7 @@ const (
 	maxCertificates    = 20
 )
 
-// Trust says whose signatures are valid: those of a public key, or those of certificates of an authority. If both are set, the public key
+// Trust defines the valid signatures: those of a public key, or those of certificates of an authority. If both are set, the public key
 // applies.
 type Trust struct {
 	// PublicKey is an RSA key in PEM.
@@ -143,8 +143,8 @@ func publicKey(text []byte) (*rsa.PublicKey, error) {
 	return key, nil
 }
 
-// keyOfChain returns the key of the signer if the authority vouches for it. It validates at the start of the certificate's validity: a
-// later expiry does not invalidate a signature.
+// keyOfChain returns the key of the signer if it has a valid certificate of the authority. It validates at the start of the certificate's
+// validity: a later expiry does not invalidate a signature.
 func (t Trust) keyOfChain(s Signature, chain []*x509.Certificate) (*rsa.PublicKey, error) {
 	roots, err := certificates(t.CA)
 	if err != nil || len(roots) == 0 {

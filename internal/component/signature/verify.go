@@ -15,7 +15,7 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// Operation and Reason are what a status reports about an invalid signature.
+// Operation and Reason are those of the error about an invalid signature in a status.
 const (
 	Operation = "VerifySignature"
 	Reason    = "SignatureInvalid"
@@ -30,12 +30,12 @@ const (
 type World struct {
 	// Component returns the target of a reference.
 	Component func(of *component.Descriptor, reference *component.Reference) (*component.Descriptor, error)
-	// Resource computes the digest of a resource's content, in the wanted way, or in the fitting one if none is wanted.
+	// Resource computes the digest of a resource's content, in the requested way, or in the suitable one if none is requested.
 	Resource func(of *component.Descriptor, resource *component.Resource, want Digest) (Digest, error)
 }
 
 // Verify checks the signature with a name of a component: that all content is unchanged since it was signed, and that the signer is
-// trusted. An error says what is wrong.
+// trusted. The error describes the problem.
 func Verify(d *component.Descriptor, name string, world World, trust Trust) error {
 	signature, err := Find(d, name)
 	if err != nil {
@@ -75,7 +75,7 @@ type verification struct {
 	kind   Digest
 	nested nested
 	known  map[component.ID]Digest
-	// within are the components that are being computed, to detect circles.
+	// within are the components that are being computed, to detect cycles.
 	within map[component.ID]bool
 }
 
@@ -203,7 +203,7 @@ func storedDigests(r *component.Resource, own Digest, preset []nestedResource) [
 	return stored
 }
 
-// spelled spells algorithms as the signer did. Signatures with the old name of the hash have it in all digests.
+// spelled spells algorithms as the signer did. Signatures with the old name of the hash use it in all digests.
 func (v *verification) spelled(computed, stored Digest) Digest {
 	if stored.Normalisation != "" {
 		computed.Normalisation = stored.Normalisation
