@@ -24,7 +24,7 @@ import (
 
 const program = "espalier-controller"
 
-// installLimit is for --install-crds. A process that ends is restarted by its supervisor.
+// installLimit is for --install-crds. If it expires, the process ends and its supervisor restarts it.
 const installLimit = 2 * time.Minute
 
 type options struct {
@@ -106,7 +106,7 @@ func run(ctx context.Context, opts options) error {
 	return nil
 }
 
-// installDefinitions runs in every replica, leader or not: it writes only what differs, and no controller starts before it.
+// installDefinitions runs in every replica, leader or not: it writes only differences, and no controller starts before it.
 func installDefinitions(ctx context.Context, config *rest.Config, log logr.Logger) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, installLimit, errors.New("the API server takes too long"))
 	defer cancel()

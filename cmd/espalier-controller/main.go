@@ -7,7 +7,7 @@ package main
 import (
 	"os"
 
-	// The image contains only the program; where the system has CA certificates, those count.
+	// The image contains only the program; if the system has CA certificates, those are used.
 	_ "golang.org/x/crypto/x509roots/fallback"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	ctrl "sigs.k8s.io/controller-runtime"

@@ -10,7 +10,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-	// The image contains only the program; where the system has CA certificates, those count.
+	// The image contains only the program; if the system has CA certificates, those are used.
 	_ "golang.org/x/crypto/x509roots/fallback"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 

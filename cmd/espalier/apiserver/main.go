@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command apiserver runs nothing but the embedded control plane. It exists for tests:
+// Command apiserver runs only the embedded control plane. It exists for tests:
 // it contains no product code, so its build stays cached while the product changes.
 //
 // It prints "ready URL" on standard output once the kubeconfig is written, and ends on
@@ -23,7 +23,7 @@ import (
 	"espalier.dev/cmd/espalier/internal/controlplane"
 )
 
-// stopTimeout bounds the shutdown; a server that hangs must not keep a test waiting.
+// stopTimeout limits the shutdown; a server that hangs must not delay a test.
 const stopTimeout = 4 * time.Minute
 
 func main() {

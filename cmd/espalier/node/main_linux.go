@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command node is everything of Kubernetes that "espalier up --node" runs beside the API server: the kubelet, the scheduler, the
-// controller manager and the proxy, each as a process of its own, a name server, and the process that starts them. Its first
-// argument says which of them it is.
+// Command node contains all parts of Kubernetes that "espalier up --node" runs beside the API server: the kubelet, the scheduler, the
+// controller manager and the proxy, each as a separate process, a name server, and the process that starts them. Its first
+// argument names the part to run.
 package main
 
 import (

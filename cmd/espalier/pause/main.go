@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command pause holds the namespaces of a pod while its containers come and go: it does nothing until it is told to end, and reaps
-// the processes of pods whose containers share one process namespace.
+// Command pause holds the namespaces of a pod while its containers come and go: it does nothing until it receives a signal to end, and
+// reaps the processes of pods whose containers share one process namespace.
 package main
 
 import (

@@ -74,8 +74,7 @@ func (a access) addTo(config *clientcmdapi.Config) {
 	config.CurrentContext = a.name
 }
 
-// writeKubeconfig adds this access to the file as its current context and keeps what
-// else the file holds.
+// writeKubeconfig adds this access to the file as its current context and keeps all other entries of the file.
 func (a access) writeKubeconfig(path string) error {
 	path, config, err := readKubeconfig(path)
 	if err != nil {
@@ -85,7 +84,7 @@ func (a access) writeKubeconfig(path string) error {
 	return saveKubeconfig(path, config)
 }
 
-// removeFromKubeconfig undoes writeKubeconfig, unless the entry now refers to another server. A file without anything else is removed.
+// removeFromKubeconfig undoes writeKubeconfig, unless the entry now refers to another server. A file without other entries is removed.
 func (a access) removeFromKubeconfig(path string) error {
 	path, config, err := readKubeconfig(path)
 	if err != nil {

@@ -53,7 +53,7 @@ type apiServer struct {
 	err    error
 }
 
-// startAPIServer returns when the server accepts connections, which is some time before it is ready, or soon after the context starting
+// startAPIServer returns when the server accepts connections, some time before it is ready, or soon after the context starting
 // ends.
 func startAPIServer(starting context.Context, config apiServerConfig) (*apiServer, error) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -169,7 +169,7 @@ func (s *apiServer) stop() error {
 	return nil
 }
 
-// listen opens the wanted port on loopback. Zero means the former port if it is free, else any free port.
+// listen opens the wanted port on loopback. Zero means the previous port if it is free, else any free port.
 func listen(wanted, former int) (net.Listener, error) {
 	if wanted == 0 && former != 0 {
 		if listener, err := listenOn(former); err == nil {

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// attempt runs third-party code that may panic, give up or hang, and returns any of that as an error. It hangs, for example, when another
-// goroutine that it waits for has met a fatal error; died reports that. Code that is cut short has a moment to finish, so that it releases
-// what it holds.
+// attempt runs third-party code that may panic, give up or hang, and returns any of these as an error. Code hangs, for example, when
+// another goroutine that it waits for has had a fatal error; died reports that. Code that is interrupted has a moment to finish, so that it
+// releases its resources.
 func attempt[T any](ctx context.Context, died <-chan error, do func() (T, error)) (T, error) {
 	type outcome struct {
 		result T

@@ -43,7 +43,7 @@ type clusterControllers struct {
 	metadata  metadata.Interface
 	informers informers.SharedInformerFactory
 
-	// tokens sees only Secrets with tokens: there may be many large ones of other types.
+	// tokens lists only Secrets with tokens: there may be many large Secrets of other types.
 	tokens informers.SharedInformerFactory
 
 	running sync.WaitGroup

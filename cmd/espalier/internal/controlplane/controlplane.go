@@ -24,10 +24,10 @@ const readyPollInterval = 25 * time.Millisecond
 // DefaultName names the context, cluster and user in kubeconfigs.
 const DefaultName = "espalier-local"
 
-// Options say what to start. The zero value is an ephemeral control plane on a free port.
+// Options configure what to start. The zero value is an ephemeral control plane on a free port.
 type Options struct {
-	// DataDir keeps the state between runs. It must be absent, empty or a former data directory. Empty means ephemeral: a temporary directory
-	// that Stop removes, and an etcd that does not sync to disk.
+	// DataDir stores the state between runs. It must be absent, empty or an earlier data directory. Empty means ephemeral: a temporary
+	// directory that Stop removes, and an etcd that does not sync to disk.
 	DataDir string
 
 	// Port on 127.0.0.1. Zero takes the port that the data directory used last if it
@@ -57,7 +57,7 @@ type Options struct {
 	// control-plane.log in the data directory.
 	Log io.Writer
 
-	// History is how often former versions of objects are dropped; a watch can resume where it ended as long as they exist. They can be many
+	// History is how often old versions of objects are dropped; a watch can resume where it ended while they exist. They can be many
 	// times as large as the objects. Zero means the default of Kubernetes, five minutes.
 	History time.Duration
 
@@ -68,13 +68,13 @@ type Options struct {
 	Progress func(step string)
 }
 
-// DefaultStartLimit is far beyond what a slow machine needs.
+// DefaultStartLimit is generous even for a slow machine.
 const DefaultStartLimit = 5 * time.Minute
 
-// abandonTime bounds the clean-up after a failed Start. It ends only what hangs.
+// abandonTime limits the clean-up after a failed Start, in case it hangs.
 const abandonTime = 8 * time.Second
 
-// burialTime bounds the wait for what has ended by itself, or was cut short.
+// burialTime limits the wait for parts that exited unexpectedly, or were interrupted.
 const burialTime = 3 * time.Second
 
 // ControlPlane is a running etcd and kube-apiserver.
@@ -87,7 +87,7 @@ type ControlPlane struct {
 	// nodeAddress is Options.NodeAddress.
 	nodeAddress net.IP
 
-	// cleanups undo the start, last one first: the shutdown order that the package comment promises.
+	// cleanups undo the start, last one first: the shutdown order that the package comment guarantees.
 	cleanups []func() error
 
 	stopOnce sync.Once
@@ -99,7 +99,7 @@ type ControlPlane struct {
 	err  error
 }
 
-// Start starts a control plane and returns when its API server is ready. The context bounds the start only; a started control plane runs
+// Start starts a control plane and returns when its API server is ready. The context limits only the start; a started control plane runs
 // until Stop.
 func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 	if opts.Name == "" {
@@ -121,7 +121,7 @@ func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 	return cp, nil
 }
 
-// startInTime names the step at which a start hangs.
+// startInTime limits the time of a start. Its error names the step at which the start hangs.
 func (cp *ControlPlane) startInTime(ctx context.Context, opts Options) error {
 	limit := cmp.Or(opts.StartLimit, DefaultStartLimit)
 	tell, step := opts.Progress, "opening the data directory"
@@ -265,7 +265,7 @@ func (cp *ControlPlane) teardown() error {
 }
 
 // Stop ends the control plane and waits until it has ended. When the context is done first, Stop returns an error while the shutdown
-// continues. Stopping twice is fine. A control plane that has ended by itself is cleaned up as far as possible.
+// continues. Stopping twice is harmless. A control plane that has exited unexpectedly is cleaned up as far as possible.
 func (cp *ControlPlane) Stop(ctx context.Context) error {
 	select {
 	case <-cp.done:
@@ -277,7 +277,7 @@ func (cp *ControlPlane) Stop(ctx context.Context) error {
 	return cp.stop(ctx)
 }
 
-// bury stops what is left of a control plane that has ended by itself. Err reports why it ended; further errors are ignored.
+// bury stops the remaining parts of a control plane that has exited unexpectedly. Err reports why; further errors are ignored.
 func (cp *ControlPlane) bury(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*burialTime)
 	defer cancel()
@@ -310,11 +310,11 @@ func (cp *ControlPlane) shutDown(ctx context.Context) error {
 	}
 }
 
-// Done is closed when the control plane has ended, by Stop or by itself. A control plane that ended by itself still needs a Stop, which
-// cleans up after it.
+// Done is closed when the control plane has ended, by Stop or unexpectedly. A control plane that exited unexpectedly still needs a Stop,
+// which cleans up after it.
 func (cp *ControlPlane) Done() <-chan struct{} { return cp.done }
 
-// Err returns, once Done is closed, why the control plane ended by itself. It is nil after a Stop.
+// Err returns, once Done is closed, why the control plane exited unexpectedly. It is nil after a Stop.
 func (cp *ControlPlane) Err() error { return cp.err }
 
 func (cp *ControlPlane) watchDeath() {
@@ -347,13 +347,13 @@ func (cp *ControlPlane) Kubeconfig() ([]byte, error) { return cp.access.kubeconf
 // KubeconfigPath returns the path of the kubeconfig in the data directory.
 func (cp *ControlPlane) KubeconfigPath() string { return KubeconfigIn(cp.dir.root) }
 
-// DataDir returns the directory in which the control plane keeps its files.
+// DataDir returns the directory with the files of the control plane.
 func (cp *ControlPlane) DataDir() string { return cp.dir.root }
 
 // lastChance is how long a server may take to become ready after a fatal error anywhere in this process.
 const lastChance = time.Minute
 
-// awaitReady returns when the server reports ready and has created its first namespaces, or when that cannot happen any more.
+// awaitReady returns when the server reports ready and has created its first namespaces, or when that has become impossible.
 func (cp *ControlPlane) awaitReady(ctx context.Context, log *logSink) error {
 	client, err := kubernetes.NewForConfig(cp.RESTConfig())
 	if err != nil {
@@ -371,7 +371,7 @@ func (cp *ControlPlane) awaitReady(ctx context.Context, log *logSink) error {
 		case err := <-cp.etcd.died:
 			return fmt.Errorf("run etcd: %w", err)
 		case <-log.fatal:
-			// It may have been a goroutine of an earlier control plane of this process. If it was one of this server, the server never becomes
+			// The error may be from a goroutine of an earlier control plane of this process. If it is from this server, the server never becomes
 			// ready.
 			gaveUp = time.After(lastChance)
 		case <-gaveUp:

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// layoutVersion changes when an older espalier could not use the directory.
+	// layoutVersion changes when older versions of espalier cannot use the directory any more.
 	layoutVersion = 1
 
 	stateFile = "espalier.json"
@@ -31,7 +31,7 @@ const (
 	etcdFolder     = "etcd"
 	keyFolder      = "pki"
 
-	// spaceNeeded is what etcd allocates when it starts, with room to work.
+	// spaceNeeded is the space that etcd allocates when it starts, with some reserve.
 	spaceNeeded = 64 << 20
 )
 
@@ -43,7 +43,7 @@ type dataDir struct {
 	lock      *fileutil.LockedFile
 }
 
-// dirState marks a directory as ours and records what the next start needs.
+// dirState marks a directory as ours and records facts for the next start.
 type dirState struct {
 	Layout     int    `json:"layout"`
 	Kubernetes string `json:"kubernetes"`
@@ -84,7 +84,7 @@ func openEphemeralDir() (*dataDir, error) {
 	return d, nil
 }
 
-// claim checks before it locks, because locking writes into a directory that may belong to somebody else.
+// claim checks before it locks, because locking writes into a directory that may belong to another program.
 func (d *dataDir) claim() error {
 	if _, err := d.readState(); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (d *dataDir) settle() (err error) {
 }
 
 // clear removes the leftovers of a killed process: half-written files, and everything in a directory whose control plane was never ready.
-// An unfinished database or certificate would make every later start fail, and nobody has stored anything there.
+// An unfinished database or certificate makes every later start fail, and such a directory contains no user data.
 func (d *dataDir) clear() error {
 	var leftovers []string
 	entries, err := os.ReadDir(d.root)
@@ -155,7 +155,7 @@ func isTemporary(name string) bool {
 
 func temporaryPrefix(name string) string { return "." + name + "-" }
 
-// readState rejects directories that hold somebody else's files or that a newer espalier has written. A new directory has the zero state.
+// readState rejects directories with foreign files, or that a newer espalier has written. A new directory has the zero state.
 func (d *dataDir) readState() (dirState, error) {
 	raw, err := os.ReadFile(d.path(stateFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -223,7 +223,7 @@ func (d *dataDir) inUse() error {
 	)
 }
 
-// reserveSpace turns a full disk into an error before etcd turns it into a crash.
+// reserveSpace returns an error if the disk is full, before etcd crashes because of it.
 func (d *dataDir) reserveSpace() error {
 	name := d.path(spaceFile)
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -259,8 +259,8 @@ func (d *dataDir) path(elem ...string) string {
 	return filepath.Join(append([]string{d.root}, elem...)...)
 }
 
-// close removes the files of an ephemeral directory before it releases the lock, so that nobody can claim a directory that is about to
-// vanish.
+// close removes the files of an ephemeral directory before it releases the lock, so that no other process can claim a directory that is
+// about to vanish.
 func (d *dataDir) close() error {
 	var err error
 	if d.ephemeral {

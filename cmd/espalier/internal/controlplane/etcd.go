@@ -21,12 +21,12 @@ import (
 // maxSocketPath is the length that every supported system accepts for the path of a Unix socket.
 const maxSocketPath = 100
 
-// walSegment is how much etcd's log allocates at a time, twice. The default of 64 MB is a lot for a laptop whose temporary files are in
+// walSegment is how much etcd's log allocates at a time, twice. The default of 64 MB is a lot for a laptop with its temporary files in
 // memory.
 const walSegment = 8 << 20
 
 // At a start, etcd replays every request since the last snapshot, and keeps snapshotCatchUp of them in memory for members that lag behind.
-// There are no other members; but etcd drops older ones from memory while it replays, and dies if it needs them again when it elects
+// There are no other members; but etcd drops older ones from memory while it replays, and crashes if it needs them again when it elects
 // itself, which can happen on a busy machine. So everything that can be replayed stays in memory: twice the snapshot count, since a
 // snapshot takes a while.
 const (
@@ -42,7 +42,7 @@ type etcdServer struct {
 	etcd      *embed.Etcd
 	socketDir string
 
-	// died receives the reason if etcd ends without having been stopped.
+	// died receives the reason if etcd exits unexpectedly.
 	died chan error
 	// gaveUp is set if a fatal error has ended part of etcd.
 	gaveUp atomic.Bool
@@ -86,9 +86,9 @@ func etcdConfig(dir *dataDir, socket url.URL) *embed.Config {
 	config.EnableGRPCGateway = false
 	config.UnsafeNoFsync = dir.ephemeral
 	config.SnapshotCount, config.SnapshotCatchUpEntries = snapshotCount, snapshotCatchUp
-	// A lone member elects itself; short ticks only make it do so at once.
+	// A single member elects itself; short ticks only make it faster.
 	config.TickMs, config.ElectionMs = 10, 100
-	// A developer's laptop is not a production disk; do not log its delays.
+	// A laptop has no production disk; do not log its delays.
 	config.WarningApplyDuration = time.Second
 	config.WarningUnaryRequestDuration = time.Second
 	return config
@@ -157,7 +157,7 @@ func (s *etcdServer) stop() error {
 	return nil
 }
 
-// close does not wait long for an etcd that has given up: parts of it are gone, and the others may wait for them forever.
+// close does not wait long for an etcd that has given up: other parts may wait forever for those that have ended.
 func (s *etcdServer) close() {
 	if s.etcd == nil {
 		return

@@ -22,7 +22,7 @@ import (
 
 const logFile = "control-plane.log"
 
-// errGaveUp stands for a fatal log line: code that would have ended the process.
+// errGaveUp means that code wrote a fatal log line, which normally ends the process.
 var errGaveUp = errors.New("kubernetes or etcd met a fatal error")
 
 // logSink is the log of one control plane.
@@ -32,7 +32,7 @@ type logSink struct {
 	file  *os.File
 	where string
 
-	// fatal receives a value when Kubernetes or etcd would have ended the process.
+	// fatal receives a value when Kubernetes or etcd tries to end the process.
 	fatal chan struct{}
 }
 
@@ -57,7 +57,7 @@ func openLog(w io.Writer, dir *dataDir) (*logSink, error) {
 	return s, nil
 }
 
-// Write never fails: loggers would complain about a full disk on the terminal.
+// Write never fails: otherwise, loggers report a full disk on the terminal.
 func (s *logSink) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +65,7 @@ func (s *logSink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// close detaches the sink. Code that outlives its control plane logs nowhere.
+// close detaches the sink. Code that outlives its control plane logs nothing.
 func (s *logSink) close() error {
 	kubernetesLog.detach(s)
 	s.mu.Lock()
@@ -77,7 +77,7 @@ func (s *logSink) close() error {
 	return s.file.Close()
 }
 
-// explain adds to an error where to read more.
+// explain adds the location of the log to an error.
 func (s *logSink) explain(err error) error {
 	if err == nil || s.where == "" {
 		return err
@@ -92,8 +92,8 @@ func (s *logSink) noteFatal() {
 	}
 }
 
-// zapLogger returns a logger for etcd. A line that would end the process or panic calls gaveUp and ends only the goroutine that wrote it: a
-// panic in one of etcd's own goroutines would also end the process.
+// zapLogger returns a logger for etcd. A line that normally ends the process or panics calls gaveUp and ends only the goroutine that wrote
+// it: a panic in one of etcd's own goroutines also ends the process.
 func (s *logSink) zapLogger(gaveUp func(message string)) *zap.Logger {
 	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
 	core := zapcore.NewCore(encoder, zapcore.AddSync(s), zap.WarnLevel)

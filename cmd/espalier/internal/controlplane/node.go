@@ -16,7 +16,7 @@ import (
 	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
 )
 
-// serviceAddress is where pods reach the API server: the first address of serviceIPs.
+// serviceAddress is the address of the API server for pods: the first one of serviceIPs.
 var serviceAddress = net.IPv4(10, 0, 0, 1)
 
 // forNode configures the API server for running pods: they get service accounts with tokens, and reach the API server at its address on the

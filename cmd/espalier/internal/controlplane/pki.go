@@ -26,7 +26,7 @@ import (
 const (
 	caLifetime   = 10 * 365 * 24 * time.Hour
 	leafLifetime = 365 * 24 * time.Hour
-	// renewBefore is the least remaining lifetime of a leaf certificate at a start.
+	// renewBefore is the minimum remaining lifetime of a leaf certificate at a start.
 	renewBefore = 90 * 24 * time.Hour
 )
 
@@ -38,8 +38,8 @@ type keys struct {
 	ca, adminCert, adminKey                                      []byte
 }
 
-// openKeys reads the credentials in dir and creates those that are missing or about to expire. The API server is at these addresses, in
-// addition to loopback.
+// openKeys reads the credentials in dir and creates those that are missing or about to expire. The API server listens on these addresses,
+// in addition to loopback.
 func openKeys(dir string, now time.Time, addresses ...net.IP) (keys, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return keys{}, fmt.Errorf("make directory for keys: %w", err)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package datadir knows where a user's control plane lives unless they say otherwise.
+// Package datadir determines the default data directory of a user's control plane.
 package datadir
 
 import (
@@ -11,7 +11,7 @@ import (
 	"runtime"
 )
 
-// Default returns the folder "espalier" in the user's data directory: XDG_DATA_HOME if it is set, else the usual place of the system.
+// Default returns the folder "espalier" in the user's data directory: XDG_DATA_HOME if it is set, else the usual directory of the system.
 func Default() (string, error) {
 	base, err := base()
 	if err != nil {
@@ -21,7 +21,7 @@ func Default() (string, error) {
 }
 
 func base() (string, error) {
-	// The specification of XDG_DATA_HOME says to ignore relative paths.
+	// The specification of XDG_DATA_HOME requires that relative paths are ignored.
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return dir, nil
 	}

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dns is the name server of a node: it knows the services of the cluster, as the specification of names in Kubernetes says,
-// and nothing else.
+// Package dns is the name server of a node: it only resolves the services of the cluster, according to the specification of names in
+// Kubernetes.
 package dns
 
 import (
@@ -71,13 +71,13 @@ func run(ctx context.Context, kubeconfig, address, domain string) error {
 	return Serve(ctx, client, Listeners{Packets: packets, Connections: connections}, domain)
 }
 
-// Listeners are the sockets on which questions arrive.
+// Listeners are the sockets for questions.
 type Listeners struct {
 	Packets     net.PacketConn
 	Connections net.Listener
 }
 
-// Serve answers questions as soon as it knows the services of the cluster and until the context ends, then closes the listeners.
+// Serve answers questions from when it has listed the services of the cluster until the context ends, then closes the listeners.
 func Serve(ctx context.Context, client kubernetes.Interface, listeners Listeners, domain string) error {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	z := zone{
@@ -154,7 +154,8 @@ func serveOne(connection net.Conn, z zone) error {
 	return err
 }
 
-// reply returns nothing for a packet that is not a question. A reply that is too long says so instead, and the client asks again over TCP.
+// reply returns nothing for a packet that is not a question. A reply that is too long reports that instead, and the client repeats the
+// question over TCP.
 func (z zone) reply(packet []byte, limit int) []byte {
 	var parser dnsmessage.Parser
 	header, err := parser.Start(packet)

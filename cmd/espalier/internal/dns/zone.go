@@ -19,7 +19,7 @@ import (
 
 const (
 	timeToLive = 5 // seconds
-	// maxAliases is how many names of other services an answer follows.
+	// maxAliases limits how many names of other services an answer follows.
 	maxAliases = 4
 )
 
@@ -38,11 +38,11 @@ type answer struct {
 
 var (
 	unknown = answer{code: dnsmessage.RCodeNameError}
-	// foreign answers names outside the cluster, which cannot be resolved from inside the node.
+	// foreign is the answer for names outside the cluster, which cannot be resolved from inside the node.
 	foreign = answer{code: dnsmessage.RCodeRefused}
 )
 
-// ask never fails: the code of the answer says what is unknown.
+// ask never fails: the code of the answer shows what is unknown.
 func (z zone) ask(question dnsmessage.Question) answer {
 	if question.Class != dnsmessage.ClassINET && question.Class != dnsmessage.ClassANY {
 		return foreign
@@ -79,7 +79,7 @@ func (z zone) find(name string, question dnsmessage.Question, aliases int) answe
 	return z.ofService(service, labels[:len(labels)-2], lookup{name: question.Name, kind: question.Type, aliases: aliases})
 }
 
-// namespace answers a namespace, which is known if there are names below it.
+// namespace answers for a namespace, which is known if there are names below it.
 func (z zone) namespace(name string) answer {
 	services, err := z.services.Services(name).List(labels.Everything())
 	if err != nil || len(services) == 0 {
@@ -88,14 +88,14 @@ func (z zone) namespace(name string) answer {
 	return answer{}
 }
 
-// lookup is the question about a service.
+// lookup is a question about a service.
 type lookup struct {
 	name    dnsmessage.Name
 	kind    dnsmessage.Type
 	aliases int
 }
 
-// ofService understands the prefix of the name of the service: nothing, the name of an endpoint, or a port and its protocol.
+// ofService parses the prefix of the name of the service: nothing, the name of an endpoint, or a port and its protocol.
 func (z zone) ofService(service *corev1.Service, prefix []string, l lookup) answer {
 	switch {
 	case len(prefix) == 0 && service.Spec.Type == corev1.ServiceTypeExternalName:
@@ -189,7 +189,7 @@ func (z zone) endpointsOf(service *corev1.Service) []discoveryv1.Endpoint {
 	return result
 }
 
-// port answers where a named port is served: at the service, or at each endpoint that has a name.
+// port answers for a named port: at the service, or at each endpoint that has a name.
 func (z zone) port(service *corev1.Service, name, protocol string, l lookup) answer {
 	at := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool {
 		return p.Name == name && strings.EqualFold(string(p.Protocol), protocol)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gitops runs what the example of that name needs beside the control plane: a Gitea with a user and a repository. Its data lies
+// Package gitops runs the Gitea of the example gitops, with a user and a repository, beside the control plane. Its data is
 // below the data directory of "espalier up" and is kept with it.
 package gitops
 
@@ -14,13 +14,13 @@ import (
 	"runtime"
 )
 
-// Variable names the program, unless a flag does.
+// Variable is the environment variable that names the program, unless a flag does.
 const Variable = "ESPALIER_GITEA"
 
-// programName is what Gitea is called on the PATH, and beside espalier, where "make gitea" puts it.
+// programName is the name of Gitea on the PATH, and beside espalier, where "make gitea" puts it.
 const programName = "gitea"
 
-// errNotFound says how to get Gitea.
+// errNotFound explains how to get Gitea.
 var errNotFound = errors.New("there is no Gitea: put gitea on the PATH, name it with --gitea PATH or " + Variable +
 	", or run \"make gitea\" in the source tree of Espalier")
 
@@ -85,7 +85,7 @@ func executable(path string) (string, error) {
 	return path, nil
 }
 
-// staticFolder, beside the program, contains the files that a Gitea built from its Go module alone reads.
+// staticFolder, beside the program, contains the files that a Gitea built only from its Go module reads.
 const staticFolder = "gitea-static"
 
 // staticFiles looks beside the path as given, then beside the file that it links to.

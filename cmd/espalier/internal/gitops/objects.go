@@ -27,7 +27,7 @@ func (s *Server) PasswordCommand() string {
 	return "espalier kubectl -n " + namespace + " get secret " + loginSecret + " -o go-template='{{.data.password | base64decode}}'"
 }
 
-// NextCommand says what the pipeline waits for.
+// NextCommand returns the command that shows what the pipeline waits for.
 func (s *Server) NextCommand() string {
 	return "espalier pipeline why " + repository + " -n " + namespace
 }

@@ -36,7 +36,7 @@ const (
 	strangerLimit = 10 * time.Second
 )
 
-// Server is a running Gitea with everything that the example needs.
+// Server is a running Gitea with everything that the example requires.
 type Server struct {
 	gitea *giteaserver.Server
 	state state
@@ -45,14 +45,14 @@ type Server struct {
 // Dir returns the directory of Gitea in a data directory.
 func Dir(dataDir string) string { return filepath.Join(dataDir, folder) }
 
-// Kept reports whether an earlier start has left a Gitea in the data directory.
+// Kept reports whether the data directory contains a Gitea of an earlier start.
 func Kept(dataDir string) bool {
 	_, err := os.Stat(filepath.Join(Dir(dataDir), stateFile))
 	return err == nil
 }
 
 // Start runs the Gitea in the data directory and returns when it has a user and a repository. It first stops a Gitea that a killed espalier
-// has left behind. An unfinished first start is started over. The context bounds only the start.
+// has left running. An unfinished first start is repeated. The context limits only the start.
 func Start(ctx context.Context, binary, dataDir string) (*Server, error) {
 	dir := Dir(dataDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -89,7 +89,7 @@ func Start(ctx context.Context, binary, dataDir string) (*Server, error) {
 // newClient returns a client that uses no proxy.
 func newClient() *http.Client { return &http.Client{Transport: &http.Transport{}} }
 
-// withCause adds why a context ended to the error of a call that it ended.
+// withCause adds the cause of a context's end to the error of a call that it ended.
 func withCause(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		return fmt.Errorf("%w: %w", cause, err)
@@ -112,7 +112,7 @@ func (s *Server) settings(binary, dir string) giteaserver.Settings {
 	return settings
 }
 
-// listen takes the port of the earlier starts, which is part of the addresses that the pipeline uses.
+// listen opens the port of earlier starts, which is part of the addresses that the pipeline uses.
 func (s *Server) listen(ctx context.Context, binary, dir string) (*net.TCPListener, error) {
 	if s.state.Port == 0 {
 		return s.listenSomewhere(dir)
@@ -156,7 +156,7 @@ func (s *Server) listenAgain(ctx context.Context) (*net.TCPListener, error) {
 	}
 }
 
-// listenSomewhere records the port before anything is started there.
+// listenSomewhere opens a new port and records it before Gitea starts there.
 func (s *Server) listenSomewhere(dir string) (*net.TCPListener, error) {
 	listener, err := listenAt(usualPort)
 	if err != nil {
@@ -180,7 +180,7 @@ func listenAt(port int) (*net.TCPListener, error) {
 	return listener, nil
 }
 
-// complete creates what the example needs, once: users may change all of it later.
+// complete creates everything that the example requires, once: users may change it later.
 func (s *Server) complete(ctx context.Context, dir string) error {
 	if s.state.isComplete() {
 		return nil

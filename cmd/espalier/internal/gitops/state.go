@@ -19,13 +19,13 @@ const stateFile = "espalier.json"
 // unfinishedFile is a state file that is being written.
 const unfinishedFile = stateFile + ".unfinished"
 
-// state is what the next start needs. It is secret.
+// state contains facts for the next start. It is secret.
 type state struct {
 	Port          int    `json:"port"`
 	SecretKey     string `json:"secretKey"`
 	InternalToken string `json:"internalToken"`
 
-	// Password and Token are set when everything exists that the example needs. Until then, nothing in the folder is worth keeping.
+	// Password and Token are set when everything that the example requires exists. Until then, the folder can be discarded.
 	Password string `json:"password,omitempty"`
 	Token    string `json:"token,omitempty"`
 }
@@ -48,13 +48,13 @@ func readState(dir string) (state, error) {
 	}
 	var s state
 	if err := json.Unmarshal(content, &s); err != nil || s.Port == 0 || s.SecretKey == "" || s.InternalToken == "" {
-		// The error could quote the content of the file.
+		// The error may quote the content of the file.
 		return state{}, fmt.Errorf("read the state of Gitea: %s is damaged: restore it, or remove %s to start with a new Gitea", path, dir)
 	}
 	return s, nil
 }
 
-// checkEmpty rejects data that somebody else has put there: unlike the leftovers of an unfinished start, it has no state file.
+// checkEmpty rejects foreign data: unlike the leftovers of an unfinished start, it has no state file.
 func checkEmpty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubectl is the command "espalier kubectl": the real kubectl, so that nobody
-// has to install one.
+// Package kubectl is the command "espalier kubectl": the real kubectl, so that users do not need to install one.
 package kubectl
 
 import (

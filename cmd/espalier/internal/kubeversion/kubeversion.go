@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubeversion tells the embedded Kubernetes which version it is.
+// Package kubeversion sets the version of the embedded Kubernetes.
 //
-// Kubernetes learns its version from linker flags. Without them the API server calls
-// itself v0.0.0, which fails the kubeVersion check of most charts, and kubectl cannot
+// Kubernetes gets its version from linker flags. Without them the API server reports
+// v0.0.0, which fails the kubeVersion check of most charts, and kubectl cannot
 // compare itself with a server. Linker flags are easily forgotten, and go run and go
-// test have none. So this package writes into the same variables as they would, by
+// test have none. So this package writes into the same variables as the flags do, by
 // their linker names, before Kubernetes reads them: Go initialises packages that import
 // nothing first, and among those in the order of their paths.
 package kubeversion

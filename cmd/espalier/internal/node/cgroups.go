@@ -56,7 +56,7 @@ func makeCgroups(name string) error {
 	return nil
 }
 
-// removeCgroups removes the cgroups of that name with all below, and kills the processes that still run there.
+// removeCgroups removes the cgroups with that name and all below them, and kills the processes that still run there.
 func removeCgroups(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, burialTime)
 	defer cancel()

@@ -105,7 +105,7 @@ func asJSON(value map[string]any) []byte {
 	return text
 }
 
-// containerd returns its configuration. Without restrict_oom_score_adj, no pod can run where the machine withholds the right to set it.
+// containerd returns its configuration. Without restrict_oom_score_adj, no pod can run on machines that deny the right to set it.
 func (c configuration) containerd() string {
 	const cri = `plugins."io.containerd.grpc.v1.cri"`
 	return strings.Join([]string{
@@ -155,7 +155,7 @@ func (c configuration) podNetwork() map[string]any {
 	}
 }
 
-// kubelet returns its configuration. Images cannot be pulled again once they are gone, so no image is removed for lack of space, and no pod
+// kubelet returns its configuration. Removed images cannot be pulled again, so no image is removed for lack of space, and no pod
 // is evicted.
 func (c configuration) kubelet() map[string]any {
 	return map[string]any{
@@ -187,8 +187,8 @@ func (c configuration) kubelet() map[string]any {
 	}
 }
 
-// proxy returns its configuration. Traffic to a service appears to come from the node. Pods are neighbours on one bridge, and would
-// otherwise answer each other directly, past the proxy.
+// proxy returns its configuration. Traffic to a service appears to come from the node. Pods are on the same bridge, and
+// otherwise answer each other directly, bypassing the proxy.
 func (c configuration) proxy() map[string]any {
 	return map[string]any{
 		"apiVersion":         "kubeproxy.config.k8s.io/v1alpha1",

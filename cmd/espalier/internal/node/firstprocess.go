@@ -30,7 +30,7 @@ type firstProcess struct {
 	mu   sync.Mutex
 	lost error // why the node ended by itself
 
-	// over is closed when the process has ended, and with it all other processes of the node.
+	// over is closed when the process, and with it all other processes of the node, has ended.
 	over chan struct{}
 }
 
@@ -117,7 +117,7 @@ func (p *firstProcess) reason() error {
 	return p.lost
 }
 
-// order returns when the order is carried out.
+// order returns when the order has been executed.
 func (p *firstProcess) order(ctx context.Context, order nodeinit.Order) error {
 	line, err := json.Marshal(order)
 	if err != nil {

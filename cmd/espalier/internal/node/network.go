@@ -24,7 +24,7 @@ const (
 	interfacePrefix = "espalier"
 	bridgeName      = "pods"
 
-	// networks is how many nodes a machine can have at the same time: 10.244.0.0/24 and those after it.
+	// networks is the maximum number of nodes on a machine: 10.244.0.0/24 and those after it.
 	networks = 256
 
 	machineHost, nodeHost, firstPodHost, lastPodHost = 1, 2, 16, 254
@@ -54,7 +54,7 @@ func (n *Network) Subnet() string { return fmt.Sprintf("%s/%d", n.host(0), prefi
 func (n *Network) outside() string { return interfacePrefix + strconv.Itoa(n.number) }
 func (n *Network) inside() string  { return n.outside() + "n" }
 
-// Claim finds unused addresses, and connects this machine to them. It first removes what killed processes have left of their nodes.
+// Claim finds unused addresses, and connects this machine to them. It first removes the leftovers of nodes whose processes were killed.
 func Claim(ctx context.Context) (*Network, error) {
 	unlock, err := lockInterfaces()
 	if err != nil {
@@ -102,8 +102,8 @@ func (n *Network) connect(ctx context.Context) error {
 // Release frees the addresses.
 func (n *Network) Release(ctx context.Context) error { return removeInterface(ctx, n.outside()) }
 
-// lockInterfaces prevents other processes that use this package from seeing interfaces that are only half created. The kernel releases the
-// lock when this process ends, however it ends.
+// lockInterfaces prevents other processes that use this package from seeing incomplete interfaces. The kernel releases the
+// lock when this process ends, in any way.
 func lockInterfaces() (unlock func(), err error) {
 	folder, err := os.Open(interfaceFolder)
 	if err != nil {
@@ -135,7 +135,7 @@ func removeAbandonedInterfaces(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// removeInterface also removes the other end. An interface that is already gone, for example because the node ended, is no error.
+// removeInterface also removes the other end. An interface that is already gone, for example because the node ended, is not an error.
 func removeInterface(ctx context.Context, name string) error {
 	err := ip(ctx, "link", "delete", name)
 	if _, missing := os.Stat(filepath.Join(interfaceFolder, name)); errors.Is(missing, fs.ErrNotExist) {

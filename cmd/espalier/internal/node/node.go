@@ -28,20 +28,20 @@ import (
 )
 
 const (
-	// DefaultStartLimit is far beyond what a slow machine needs.
+	// DefaultStartLimit is generous even for a slow machine.
 	DefaultStartLimit = 10 * time.Minute
 
-	// startPace is the interval of polling for what offers nothing to watch.
+	// startPace is the interval for polling conditions that cannot be watched.
 	startPace = 100 * time.Millisecond
 
 	folder = "node"
 )
 
-// Options say what to start.
+// Options configure what to start.
 type Options struct {
 	// ControlPlane was started with the Machine address of the Network as its NodeAddress.
 	ControlPlane *controlplane.ControlPlane
-	// Network becomes the node's, which releases it when it stops, or if it does not start.
+	// Network is passed to the node, which releases it when it stops, or if it does not start.
 	Network  *Network
 	Programs Programs
 
@@ -66,7 +66,7 @@ type Node struct {
 	err  error
 }
 
-// Start returns when pods can run on the node. The context bounds the start only; a started node runs until Stop.
+// Start returns when pods can run on the node. The context limits only the start; a started node runs until Stop.
 func Start(ctx context.Context, opts Options) (*Node, error) {
 	if opts.Progress == nil {
 		opts.Progress = func(string) {}
@@ -187,7 +187,7 @@ func (n *Node) startContainerd(ctx context.Context, pause string) error {
 	return n.ImportImage(ctx, bytes.NewReader(archive))
 }
 
-// await returns when the condition holds, or cannot hold any more. The condition returns why it does not hold.
+// await returns when the condition is met, or can no longer be met. The condition returns why it is not met.
 func (n *Node) await(ctx context.Context, holds func(context.Context) error) error {
 	ticker := time.NewTicker(startPace)
 	defer ticker.Stop()
@@ -222,7 +222,7 @@ func (n *Node) containerd(ctx context.Context, input io.Reader, arguments ...str
 	return stdout.String(), nil
 }
 
-// isReady asks the kubelet through the API server, and the name server directly.
+// isReady queries the kubelet through the API server, and the name server directly.
 func (n *Node) isReady(ctx context.Context) error {
 	node, err := n.client.CoreV1().Nodes().Get(ctx, Name, metav1.GetOptions{})
 	if err != nil {
@@ -252,7 +252,7 @@ func (n *Node) ImportImage(ctx context.Context, archive io.Reader) error {
 	return n.await(ctx, n.knowsImages)
 }
 
-// knowsImages succeeds when the part of containerd that serves the kubelet has registered all images, which it marks with a label.
+// knowsImages returns nil when the part of containerd that serves the kubelet has registered all images, which it marks with a label.
 func (n *Node) knowsImages(ctx context.Context) error {
 	table, err := n.containerd(ctx, nil, "images", "list")
 	if err != nil {
@@ -267,10 +267,10 @@ func (n *Node) knowsImages(ctx context.Context) error {
 	return nil
 }
 
-// Done is closed when the node has ended, by Stop or by itself. A node that ended by itself still needs a Stop.
+// Done is closed when the node has ended, by Stop or unexpectedly. A node that exited unexpectedly still needs a Stop.
 func (n *Node) Done() <-chan struct{} { return n.done }
 
-// Err returns, once Done is closed, why the node ended by itself. It is nil after a Stop.
+// Err returns, once Done is closed, why the node exited unexpectedly. It is nil after a Stop.
 func (n *Node) Err() error { return n.err }
 
 func (n *Node) watchDeath() {
@@ -283,7 +283,7 @@ func (n *Node) watchDeath() {
 	}
 }
 
-// Stop ends all processes of the node at once, as a power failure does, and removes what they leave. Stopping twice is fine.
+// Stop ends all processes of the node at once, as a power failure does, and removes their leftovers. Stopping twice is harmless.
 func (n *Node) Stop(ctx context.Context) error {
 	n.stopping.Do(func() {
 		close(n.stopped)
@@ -296,7 +296,7 @@ func (n *Node) Stop(ctx context.Context) error {
 }
 
 // Forget removes the node from the API server of a control plane that runs without it, so that the API server shows no node. A node that
-// comes back is registered again, with the pods that were on it.
+// returns is registered again, with the pods that were on it.
 func Forget(ctx context.Context, client kubernetes.Interface) error {
 	err := client.CoreV1().Nodes().Delete(ctx, Name, metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {

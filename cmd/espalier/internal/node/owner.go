@@ -40,7 +40,7 @@ func (o owner) lives() bool {
 	return err == nil && began == o.began
 }
 
-// beginOf reads field 22 of /proc/ID/stat. The name of the program before it may contain anything.
+// beginOf reads field 22 of /proc/ID/stat. The preceding name of the program may contain any characters.
 func beginOf(process int) (string, error) {
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", process))
 	if err != nil {

@@ -32,7 +32,7 @@ func ProgramsBeside(executable string) Programs {
 // ErrUnfit is the error of a machine on which no node can run.
 var ErrUnfit = errors.New("this machine cannot run a node")
 
-// PackagesError is the error of a machine that lacks Debian packages, and nothing else, as far as can be determined without them.
+// PackagesError is the error of a machine that lacks only Debian packages, as far as can be determined without them.
 type PackagesError struct{ Names []string }
 
 func (e *PackagesError) Error() string {

@@ -15,7 +15,7 @@ import (
 	"espalier.dev/cmd/espalier/internal/nodeinit"
 )
 
-// The parts of a trial, which the program runs one after the other, and where they meet.
+// The parts of a trial, which the program runs one after the other, and the files that they share.
 const (
 	trialInside    = "inside"
 	trialContained = "contained"
@@ -27,9 +27,10 @@ const (
 	trialPassed = "this machine can run a node\n"
 )
 
-// Try does on this machine what a node does, on a small scale and without Kubernetes: it creates network, cgroups and namespaces, and in
-// them mounts an overlay, translates addresses, and lets runc run a container. So it finds what no list can show, such as the restrictions
-// of a container in which all this runs. An error says what this machine does not permit; nothing is left behind.
+// Try tests on this machine what a node requires, on a small scale and without Kubernetes: it creates network, cgroups and namespaces, and
+// in them mounts an overlay, translates addresses, and lets runc run a container. So it detects problems that no list of requirements
+// shows, such as the restrictions of a container in which all this runs. The error names what this machine does not permit. Try leaves
+// nothing behind.
 //
 // The program passes its arguments to TrialPart, and needs no libraries.
 func Try(ctx context.Context, program string) error {
@@ -79,7 +80,7 @@ func (n *Node) try(ctx context.Context, program, dir string) (err error) {
 	if err := n.connect(ctx); err != nil {
 		return err
 	}
-	// Its end is the end of the node, which is an error whatever the result.
+	// When it ends, the node ends, which is always an error, regardless of the result.
 	err = n.first.order(ctx, nodeinit.Order{Start: &nodeinit.Process{Name: trialInside, Args: []string{"", trialInside, n.cgroup}}})
 	if err == nil {
 		select {

@@ -33,7 +33,7 @@ func TrialPart(arguments []string) (code int, known bool) {
 	return 0, true
 }
 
-// tryInside does in the namespaces of a node what its programs do there.
+// tryInside tests in the namespaces of a node what its programs require.
 func tryInside(cgroup string) error {
 	for _, step := range []struct {
 		what string

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nodeinit is the first process of a node: the one with ID 1 in namespaces of its own. It mounts what the node's programs
-// would otherwise leave behind on the machine, starts them, and reaps whatever ends. It obeys orders, lines of JSON on its standard
-// input, and answers each with a line on its standard output. When its input ends, it ends, and the kernel ends everything else.
+// Package nodeinit is the first process of a node: the one with ID 1 in separate namespaces. It mounts over the directories in which
+// the node's programs otherwise leave files on the machine, starts them, and reaps those that end. It executes orders, lines of JSON on its
+// standard input, and answers each with a line on its standard output. When its input ends, it ends, and the kernel ends everything else.
 package nodeinit
 
-// StateDir is where the programs of the node find the directory of the node.
+// StateDir is the path of the node's directory for the programs of the node.
 const StateDir = "/run/node"
 
 // Order is an order to the first process: one of its fields is set.

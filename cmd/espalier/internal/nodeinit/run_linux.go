@@ -16,7 +16,7 @@ import (
 
 const searchPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// Run implements the package comment. The state directory is that of the node outside its namespaces.
+// Run runs the first process of a node. The state directory is the path of the node's directory outside its namespaces.
 func Run(state, hostname string, in io.Reader, out io.Writer) error {
 	if os.Getpid() != 1 {
 		return errors.New("this is the first process of a node: \"espalier up --node\" starts it")
@@ -51,7 +51,7 @@ type initProcess struct {
 	out *json.Encoder
 }
 
-// tell ends everything if nobody reads the news any more.
+// tell ends everything if the reader of the news has ended.
 func (i *initProcess) tell(news News) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -87,7 +87,7 @@ func (i *initProcess) start(process Process) error {
 func (i *initProcess) connect(network Network) error {
 	commands := [][]string{
 		{"link", "set", "lo", "up"},
-		// A fixed address prevents the bridge from taking that of whichever port is added or removed.
+		// A fixed address prevents the bridge from using that of a port that is added or removed.
 		{"link", "add", network.Bridge, "address", "02:00:00:00:00:01", "type", "bridge"},
 		{"link", "set", network.Uplink, "master", network.Bridge, "up"},
 		{"address", "add", network.Address, "dev", network.Bridge},
@@ -101,7 +101,7 @@ func (i *initProcess) connect(network Network) error {
 	}
 	settings := map[string]string{
 		"ip_forward": "1",
-		// Forwarded traffic of a service leaves through the interface through which it came, and no redirect must be sent.
+		// Forwarded traffic of a service leaves through the interface through which it arrived, without a redirect.
 		"conf/all/send_redirects":                    "0",
 		"conf/" + network.Bridge + "/send_redirects": "0",
 	}

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nodetest gives tests what they need to run pods: the programs of a node, and an image whose program does what a test wants.
+// Package nodetest provides what tests need to run pods: the programs of a node, and an image with a program that tests control.
 package nodetest
 
 import (

@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// stopTimeout bounds the shutdown of the control plane, and of the node before it. It ends only what hangs.
+	// stopTimeout limits the shutdown of the control plane, and of the node before it, in case one hangs.
 	stopTimeout = 30 * time.Second
 
 	// programsVariable names a directory with the programs of the node. By default, they are beside this one.
 	programsVariable = "ESPALIER_NODE_PROGRAMS"
 )
 
-// cluster is what everything else runs on.
+// cluster is the control plane, with or without a node, on which everything else runs.
 type cluster struct {
 	cp   *controlplane.ControlPlane
 	node *node.Node // nil if there is none
@@ -93,7 +93,7 @@ func nodePrograms() (node.Programs, error) {
 	return node.ProgramsBeside(executable), nil
 }
 
-// untilLost returns when the context ends, or with an error when a part of the cluster ends by itself.
+// untilLost returns when the context ends, or with an error when a part of the cluster exits unexpectedly.
 func (c *cluster) untilLost(ctx context.Context) error {
 	var gone <-chan struct{} // never closed without a node
 	if c.node != nil {

@@ -17,8 +17,8 @@ import (
 	"espalier.dev/examples"
 )
 
-// createExample leaves existing objects unchanged: the user may have changed them since the last start, and applying an installation again
-// would start a new job.
+// createExample does not change existing objects: the user may have changed them since the last start, and applying an installation again
+// starts a new job.
 func (s *services) createExample(ctx context.Context, name string) error {
 	objects, err := examples.Read(name)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *services) createExample(ctx context.Context, name string) error {
 }
 
 // renewGitOps writes the address and the credentials of Gitea, which may be a new one, into the objects of an earlier start. It runs before
-// the controllers start: they would send new credentials to an old address, or old ones to a new address.
+// the controllers start: otherwise, they send new credentials to an old address, or old ones to a new address.
 func (s *services) renewGitOps(ctx context.Context, config *rest.Config) error {
 	objects, err := examples.Read(examples.GitOps)
 	if err != nil {

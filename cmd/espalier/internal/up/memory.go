@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// history is short, because clients of this server are local and do not lag behind by minutes.
+// history is short, because clients of this server are local and never lag by minutes.
 const history = time.Minute
 
 // garbagePercent is how much garbage may accumulate, in percent of the memory in use. An API server is mostly cache: with Go's default of
-// 100, every cached byte costs another one. Half of that costs a few percent more CPU time, which a laptop has; at a quarter, garbage
+// 100, every cached byte costs another one. Half of that costs a few percent more CPU time, which is acceptable; at a quarter, garbage
 // collection takes a third of all CPU time.
 const garbagePercent = 50
 
@@ -29,15 +29,15 @@ func saveMemory() {
 const (
 	// restInterval is how often the process checks whether there is work.
 	restInterval = 30 * time.Second
-	// restBytes is what may be allocated in that time at rest, by controllers that only check their objects. A single installation takes 16
-	// MB.
+	// restBytes is how much may be allocated in that time at rest, by controllers that only check their objects. A single installation takes
+	// 16 MB.
 	restBytes = 64 << 20
 	// worthwhileBytes is how much must have been allocated since memory was last returned, to justify another collection.
 	worthwhileBytes = 256 << 20
 )
 
 // returnMemory returns memory to the system that only the start needed, such as the descriptions of all kinds while they are assembled, and
-// from then on, after each period of work, what only that period needed. Go by itself keeps room for as much garbage as may accumulate
+// later, after each period of work, memory that only that period needed. By default, Go keeps room for as much garbage as may accumulate
 // before the next collection, and without work there is no collection.
 func returnMemory(ctx context.Context) {
 	debug.FreeOSMemory()

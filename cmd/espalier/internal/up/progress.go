@@ -52,7 +52,7 @@ func (p *progress) print() {
 	}
 }
 
-// explain adds to the error of a start that took too long what the start was doing.
+// explain adds the current step to the error of a start that took too long.
 func (p *progress) explain(err error, limit time.Duration) error {
 	if !errors.Is(err, errTooLong) {
 		return err

@@ -34,11 +34,11 @@ import (
 const (
 	// program is the name of this command in requests and traces.
 	program = "espalier-up"
-	// fieldOwner marks what this command writes.
+	// fieldOwner marks the fields that this command writes.
 	fieldOwner = "espalier-up"
 )
 
-// run returns when the context is done and everything has stopped, or when something
+// run returns when the context is done and everything has stopped, or when a part
 // has failed.
 func run(ctx context.Context, opts options) (err error) {
 	saveMemory()
@@ -74,7 +74,7 @@ func run(ctx context.Context, opts options) (err error) {
 // errTooLong ends a start that hangs.
 var errTooLong = errors.New("timed out")
 
-// interrupted returns no error for a start that the user has cut short.
+// interrupted returns no error for a start that the user has interrupted.
 func interrupted(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), context.Canceled) && errors.Is(err, context.Canceled) {
 		return nil
@@ -82,7 +82,7 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// services are what runs on top of the control plane.
+// services are the parts that run on top of the control plane.
 type services struct {
 	opts  options
 	cp    *controlplane.ControlPlane
@@ -103,7 +103,7 @@ type services struct {
 	uiAddress string
 }
 
-// start returns when everything works. What it starts ends with the context life; its errors go to the group and end life.
+// start returns when everything works. The started parts end with the context life; their errors go to the group and end life.
 func (s *services) start(life, starting context.Context, progress *progress) error {
 	life, s.stop = context.WithCancel(life)
 	ctx, cancel := context.WithCancelCause(starting) // Stop waiting once a part has failed.
@@ -147,7 +147,7 @@ func (s *services) start(life, starting context.Context, progress *progress) err
 	return s.createExamples(ctx, progress)
 }
 
-// prepareGitea starts Gitea if an example needs it, and otherwise reserves the port of a kept one. It comes before the controllers, because
+// prepareGitea starts Gitea if an example needs it, and otherwise reserves the port of a kept one. It precedes the controllers, because
 // objects of earlier starts make them send credentials to that port.
 func (s *services) prepareGitea(life, starting context.Context, progress *progress, config *rest.Config) error {
 	if s.opts.wantsGitea() {
@@ -180,7 +180,7 @@ func (s *services) createExamples(ctx context.Context, progress *progress) error
 	return nil
 }
 
-// startGitea returns when Gitea has what the example needs.
+// startGitea returns when Gitea contains everything that the example requires.
 func (s *services) startGitea(life, starting context.Context) error {
 	gitea, err := gitops.Start(starting, s.opts.gitea, s.cp.DataDir())
 	if err != nil {
@@ -191,7 +191,7 @@ func (s *services) startGitea(life, starting context.Context) error {
 	return nil
 }
 
-// startUI serves the web UI for the user of this machine, whom the address in the summary signs in.
+// startUI serves the web UI for the user of this machine, who signs in with the address in the summary.
 func (s *services) startUI(life context.Context, config *rest.Config) error {
 	standard, err := artifact.ParseDefault(s.opts.manager.Registries.DefaultRepositoryContext)
 	if err != nil {
@@ -209,13 +209,13 @@ func (s *services) startUI(life context.Context, config *rest.Config) error {
 	return nil
 }
 
-// abandon stops what has been started and returns the errors of that.
+// abandon stops all started parts and returns the errors of that.
 func (s *services) abandon() error {
 	s.stop()
 	return s.group.Wait()
 }
 
-// installCRDs applies the CRDs over those of any version: this is the only Espalier of its control plane.
+// installCRDs overwrites CRDs of any version: this is the only Espalier of its control plane.
 func (s *services) installCRDs(ctx context.Context, config *rest.Config) error {
 	changes, err := definitions.Install(ctx, config, definitions.Options{Owner: fieldOwner, Version: version.Get().Version, Back: true})
 	s.crds = len(changes)
@@ -243,7 +243,7 @@ func (s *services) startManager(life, starting context.Context, config *rest.Con
 	return nil
 }
 
-// listenUI takes a free port if the default one is in use. Nothing is encrypted there, so the port is not reachable from other machines.
+// listenUI uses a free port if the default one is in use. Traffic is not encrypted, so the port is not reachable from other machines.
 func listenUI(opts options) (net.Listener, error) {
 	if opts.uiAddr == "" {
 		return nil, nil

@@ -55,7 +55,7 @@ func (s *services) summary() summary {
 	return result
 }
 
-// giteaHints say where Gitea is, how to log in, and what to look at first.
+// giteaHints describe where Gitea is, how to log in, and what to look at first.
 func (s *services) giteaHints(result summary) []hint {
 	if s.gitea == nil {
 		if gitops.Kept(result.dataDir) {
@@ -71,7 +71,7 @@ func (s *services) giteaHints(result summary) []hint {
 	}
 }
 
-// printSummary writes to standard output without buffering: a reader of the last line has everything.
+// printSummary writes to standard output without buffering: a reader that has the last line has everything.
 func printSummary(opts options, s summary) {
 	out := opts.streams.Out
 	fmt.Fprintf(
@@ -111,7 +111,7 @@ func printSummary(opts options, s summary) {
 	}
 }
 
-// nodeHint says what happens to workloads.
+// nodeHint describes what happens to workloads.
 func nodeHint(s summary) string {
 	if s.node {
 		return node.Name + " is ready: workloads run; its logs are in " + filepath.Join(s.dataDir, "node", "log")

@@ -31,13 +31,13 @@ import (
 )
 
 const (
-	// defaultUIAddr gives way to a free port if it is in use, unless the user has chosen it.
+	// defaultUIAddr is replaced by a free port if it is in use, unless the user has chosen it.
 	defaultUIAddr = "127.0.0.1:8090"
 	anyUIAddr     = "127.0.0.1:0"
 
 	maxPort = 65535
 
-	// gitopsPollInterval is short: users watch the Git server themselves, on this machine.
+	// gitopsPollInterval is short: users watch the Git server on their own machine.
 	gitopsPollInterval = 5 * time.Second
 )
 
@@ -269,7 +269,7 @@ func (o *options) checkDataDir() error {
 	return nil
 }
 
-// checkImages finds mistakes before a node is started for nothing.
+// checkImages finds mistakes before a node is started.
 func (o *options) checkImages() error {
 	if len(o.images) > 0 && !o.node {
 		return errors.New("--node-image needs --node: without a node nothing runs images")

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package etcdlog takes the log of kube-apiserver's etcd clients off the terminal.
+// Package etcdlog keeps the log of kube-apiserver's etcd clients off the terminal.
 //
-// Kubernetes makes that log in an init function and offers no way to change it later.
-// But it makes it from a default that etcd exports, and Go initialises packages in the
+// Kubernetes creates that log in an init function and offers no way to change it later.
+// But it uses a default that etcd exports, and Go initialises packages in the
 // order of their import paths as far as their own imports allow. This package imports
-// no more than the one in Kubernetes does and has the smaller path, so its init
+// no more than the package in Kubernetes does and has the smaller path, so its init
 // function comes first.
 package etcdlog
 

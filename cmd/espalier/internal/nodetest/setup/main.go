@@ -15,7 +15,7 @@ import (
 	"syscall"
 )
 
-// imports say how to end.
+// imports configure how the image ends.
 type imports struct {
 	// Code is the exit code, OnDelete that of the operation DELETE, and Words the text to print first.
 	Code, OnDelete int

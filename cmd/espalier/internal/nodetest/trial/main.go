@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command trial tries whether this machine can run a node. It ends with 0 if it can, with 3 if nothing but the Debian packages is missing
-// that it prints, and otherwise with 1 and a word that says why it cannot.
+// Command trial tries whether this machine can run a node. Its exit code is 0 if the machine can, 3 if only the printed Debian packages are
+// missing, and otherwise 1 after a message with the reason.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// limit is far beyond what a slow machine needs.
+	// limit is generous even for a slow machine.
 	limit = 5 * time.Minute
 
 	unfit, lacksPackages = 1, 3

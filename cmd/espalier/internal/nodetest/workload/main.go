@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command workload is what the containers of tests run.
+// Command workload is the program in the containers of tests.
 package main
 
 import (
