@@ -33,5 +33,5 @@ func run(args []string) error {
 			return inside.Wait(context.Background(), os.Getenv, stopped)
 		}
 	}
-	return fmt.Errorf("say what to do: espalier-container init, or espalier-container wait")
+	return fmt.Errorf("the command is missing: use espalier-container init or espalier-container wait")
 }

@@ -127,7 +127,7 @@ func (o options) validate() error {
 		return err
 	}
 	if o.qps > 0 && o.burst < 1 {
-		return fmt.Errorf("--kube-api-qps is %v: set --kube-api-burst, too, to at least 1", o.qps)
+		return fmt.Errorf("--kube-api-qps is %v: also set --kube-api-burst to at least 1", o.qps)
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func loadConfig(kubeconfig string) (config *rest.Config, namespace string, err e
 	if kubeconfig == "" {
 		config, err = rest.InClusterConfig()
 		if errors.Is(err, rest.ErrNotInCluster) {
-			return nil, "", errors.New("this process runs in no cluster: name one with --kubeconfig FILE")
+			return nil, "", errors.New("this process does not run in a cluster: set --kubeconfig FILE")
 		}
 		return config, "", err
 	}

@@ -505,7 +505,7 @@ func TestUpRefuses(t *testing.T) {
 		"somebody's directory": {[]string{"--data-dir", filepath.Dir(os.Args[0])}, "not an espalier data directory", nil},
 		"an unknown example":   {[]string{"--example", "nope"}, `unknown example "nope": known examples are chart, gitops, hello`, nil},
 		"no Gitea for an example": {
-			[]string{"--example", "gitops"}, "--example gitops: there is no Gitea: put gitea on the PATH, name it with --gitea PATH or ESPALIER_GITEA",
+			[]string{"--example", "gitops"}, "--example gitops: no Gitea found: put gitea on the PATH, name it with --gitea PATH or ESPALIER_GITEA",
 			[]string{"PATH=" + t.TempDir()},
 		},
 		"a contradiction":       {[]string{"--ephemeral", "--data-dir", "x"}, "use one of them", nil},

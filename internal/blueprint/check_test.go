@@ -191,11 +191,11 @@ var odd = map[string]checked{
 	},
 	"a function that Go rejects": {
 		files("deployExecutions: [{name: d, type: GoTemplate, template: '{{ if false }}{{ now }}{{ end }}'}]"),
-		"deployExecutions[0]: function now is not available in blueprints because its result depends on the clock or the time zone, and rendering twice must give the same; import the time instead",
+		"deployExecutions[0]: function now is not available in blueprints because its result depends on the clock or the time zone, and rendering must be deterministic; import the time instead",
 	},
 	"a function that has no state": {
 		files("importExecutions: [{name: d, type: Spiff, template: {x: (( &state(bcrypt(\"x\")) ))}}]"),
-		"importExecutions[0]: function bcrypt is not available here because nothing is kept here: only deploy, subinstallation and export executions have a state; import the value instead",
+		"importExecutions[0]: function bcrypt is not available here because nothing is stored here: only deploy, subinstallation and export executions have a state; import the value instead",
 	},
 	"a division of an import": {
 		files("imports: [{name: a, schema: {type: integer}}]\ndeployExecutions: [{name: d, type: Spiff, template: {x: (( imports.a / 2 ))}}]"),

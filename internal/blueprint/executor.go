@@ -131,7 +131,7 @@ func (x executor) runGo(in executorInput) (output, state map[string]any, err err
 	if function := made.lost(output, state); function != "" {
 		return nil, nil, failed(
 			"TemplateFailed",
-			fmt.Errorf("%s: what function %s generates must be stored, because it differs in each run: "+
+			fmt.Errorf("%s: the result of function %s must be stored, because it differs in each run: "+
 				"also write it to the key state of the output, and reuse .state if it is set", x, function),
 		)
 	}

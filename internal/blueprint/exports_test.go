@@ -25,7 +25,7 @@ func TestExportsThatAreMissing(t *testing.T) {
 	in := inputOf(t, e, files(promising))
 	in.Installation.Spec.Exports.Data = []lsv1alpha1.DataExport{{Name: "kept", DataRef: "a"}}
 	exports, _, err := e.Exports(in, ExportValues{})
-	if want := []string{`the blueprint declares export "broken" and does not provide it`}; err != nil ||
+	if want := []string{`the blueprint declares export "broken" but does not provide it`}; err != nil ||
 		!slices.Equal(exports.Warnings, want) {
 		t.Fatalf("got %v, %v", exports, err)
 	}

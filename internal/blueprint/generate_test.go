@@ -72,12 +72,12 @@ func TestPasswordsAreGeneratedOnce(t *testing.T) {
 func TestWhatIsGeneratedHasToBeKept(t *testing.T) {
 	e := NewEngine()
 	for text, want := range map[string]string{
-		"{{ $p := randAlphaNum 20 }}a: {{ $p }}":                                                 "deployExecutions[0] (d): what function randAlphaNum generates must be stored",
-		"{{ $p := randAlphaNum 20 }}a: {{ $p }}\nstate: {q: {{ randAlpha 20 }}}":                 "function randAlphaNum generates must be stored",
+		"{{ $p := randAlphaNum 20 }}a: {{ $p }}":                                                 "deployExecutions[0] (d): the result of function randAlphaNum must be stored",
+		"{{ $p := randAlphaNum 20 }}a: {{ $p }}\nstate: {q: {{ randAlpha 20 }}}":                 "function randAlphaNum must be stored",
 		"{{ $p := randAlphaNum 20 }}a: {{ $p }}\nstate: {q: {{ $p }}}":                           "",
-		"{{ $p := genPrivateKey \"ecdsa\" }}a: {{ $p | toJson }}":                                "function genPrivateKey generates must be stored",
+		"{{ $p := genPrivateKey \"ecdsa\" }}a: {{ $p | toJson }}":                                "function genPrivateKey must be stored",
 		"{{ $p := genPrivateKey \"ecdsa\" }}a: {{ $p | toJson }}\nstate: {b: {{ $p | toJson }}}": "",
-		"{{ $p := htpasswd \"u\" \"p\" }}a: {{ $p | quote }}":                                    "function htpasswd generates must be stored",
+		"{{ $p := htpasswd \"u\" \"p\" }}a: {{ $p | quote }}":                                    "function htpasswd must be stored",
 		"{{ $p := htpasswd \"u\" \"p\" }}a: {{ $p | quote }}\nstate: {b: {{ $p | quote }}}":      "",
 		"a: {{ derivePassword 1 \"pin\" \"x\" \"y\" \"z\" | quote }}":                            "",
 		"{{ $p := randAlphaNum 20 }}a: 1":                                                        "",
@@ -96,7 +96,7 @@ func TestWhatIsGeneratedHasToBeKept(t *testing.T) {
 		in := inputOf(t, e, files(execution))
 		in.Entropy = template.NewEntropy(nil, time.Time{})
 		if _, err := e.Render(in); err == nil ||
-			!strings.Contains(err.Error(), "nothing is kept here: only deploy, subinstallation and export executions have a state") {
+			!strings.Contains(err.Error(), "nothing is stored here: only deploy, subinstallation and export executions have a state") {
 			t.Errorf("%s: got %v", execution, err)
 		}
 	}

@@ -279,7 +279,7 @@ func TestFaults(t *testing.T) {
 			rules:   []string{"{source: {componentName: base}, substitution: {componentName: app}}"},
 			kind:    failure.Terminal,
 			reason:  ReasonComponentInvalid,
-			want:    "spec.componentDescriptor: components refer to each other in a circle",
+			want:    "spec.componentDescriptor: components refer to each other in a cycle",
 		},
 		"nothing that matters": {
 			spec:    "blueprint: {ref: {resourceName: gone}}",

@@ -45,7 +45,7 @@ func (c *Catalog) verify(ctx context.Context, r *Request, set *component.Set) er
 	case verification == nil:
 		return nil
 	case set == nil:
-		return Invalid(ReasonNotVerified, errors.New("spec.verification: the installation has no component whose signature could be checked: "+
+		return Invalid(ReasonNotVerified, errors.New("spec.verification: the installation has no component, so there is no signature to check: "+
 			"set spec.componentDescriptor, or remove spec.verification"))
 	case r.Installation.Spec.Blueprint.Reference == nil && !r.Vouched:
 		return Invalid(ReasonNotVerified, errors.New("spec.verification: the blueprint is not a resource of the component, so it is not signed: "+

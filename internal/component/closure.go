@@ -160,7 +160,7 @@ func (c *Closure) follow(from *member, reference *Reference) (*member, error) {
 	}
 	if !known.inline && known.origin != at {
 		return nil, fmt.Errorf(
-			"%s is wanted from %s, but %s from %s: the overwrites send one component to two repositories",
+			"%s is required from %s, but %s from %s: the overwrites redirect one component to two repositories",
 			found.path(),
 			at.RepositoryContext,
 			known.path(),
@@ -229,7 +229,7 @@ func circle(way []*member) error {
 	last := way[len(way)-1]
 	ring := way[slices.Index(way, last):]
 	var text strings.Builder
-	text.WriteString("components refer to each other in a circle: " + last.origin.ID().String())
+	text.WriteString("components refer to each other in a cycle: " + last.origin.ID().String())
 	for i, m := range ring[1:] {
 		from := ring[i]
 		via := from.descriptor.References[slices.Index(from.targets, m)].Name

@@ -99,14 +99,14 @@ func TestClosureRefuses(t *testing.T) {
 		want    []string
 	}{
 		"a circle": {ClosureOptions{Root: root}, []*Descriptor{named(t, "a", "b"), named(t, "b", "c"), named(t, "c", "d"), named(t, "d", "b")},
-			[]string{"components refer to each other in a circle: b:1.0.0 -> c (c:1.0.0) -> d (d:1.0.0) -> b (b:1.0.0)"}},
+			[]string{"components refer to each other in a cycle: b:1.0.0 -> c (c:1.0.0) -> d (d:1.0.0) -> b (b:1.0.0)"}},
 		"a component that refers to itself": {
 			ClosureOptions{Root: root},
 			[]*Descriptor{named(t, "a", "a")},
-			[]string{"circle: a:1.0.0 -> a (a:1.0.0)"},
+			[]string{"cycle: a:1.0.0 -> a (a:1.0.0)"},
 		},
 		"a circle by overwrites": {ClosureOptions{Root: root, Overwrites: overwritesOf(t, rule(Coordinates{Name: "c"}, Coordinates{Name: "a"}))},
-			[]*Descriptor{named(t, "a", "b"), named(t, "b", "c"), named(t, "c")}, []string{"circle: a:1.0.0 -> b (b:1.0.0) -> c (a:1.0.0)"}},
+			[]*Descriptor{named(t, "a", "b"), named(t, "b", "c"), named(t, "c")}, []string{"cycle: a:1.0.0 -> b (b:1.0.0) -> c (a:1.0.0)"}},
 		"something missing": {
 			ClosureOptions{Root: root},
 			[]*Descriptor{named(t, "a", "b"), named(t, "b", "c")},
@@ -131,7 +131,7 @@ func TestClosureRefuses(t *testing.T) {
 				named(t, "a", "b", "c"),
 				named(t, "b"),
 			},
-			[]string{"-> c (b:1.0.0) is wanted from y.example.com", "-> b (b:1.0.0) from x.example.com"},
+			[]string{"-> c (b:1.0.0) is required from y.example.com", "-> b (b:1.0.0) from x.example.com"},
 		},
 	}
 	for name, c := range cases {

@@ -244,7 +244,7 @@ func plainNumber(node *yaml.Node, value any) (any, error) {
 		}
 		return number(v), nil
 	default:
-		return nil, fmt.Errorf("line %d: %q is not a value that JSON knows", node.Line, node.Value)
+		return nil, fmt.Errorf("line %d: %q is not a JSON value", node.Line, node.Value)
 	}
 }
 

@@ -140,7 +140,7 @@ func TestInlineDescriptorsRefuse(t *testing.T) {
 				"b",
 				"{meta: {schemaVersion: v2}, component: {name: b, version: 1.0.0, componentReferences: [{name: back, componentName: a, version: 1.0.0}]}}",
 			),
-			[]string{"circle: a:1.0.0 -> first (b:1.0.0) -> back (a:1.0.0)"},
+			[]string{"cycle: a:1.0.0 -> first (b:1.0.0) -> back (a:1.0.0)"},
 		},
 	}
 	for name, c := range cases {

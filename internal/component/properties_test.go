@@ -61,7 +61,7 @@ func TestClosureOfRandomGraphs(t *testing.T) {
 		set, err := collect(ClosureOptions{Root: at(t, "", "c0", "1.0.0")}, known...)
 		if circular {
 			circles++
-			wantError(t, err, "in a circle: ")
+			wantError(t, err, "in a cycle: ")
 			checkCircle(t, graph, err.Error())
 			continue
 		}
@@ -91,7 +91,7 @@ func checkOrder(t *testing.T, graph map[string][]string, got []string, want map[
 // checkCircle follows the circle in an error.
 func checkCircle(t *testing.T, graph map[string][]string, text string) {
 	t.Helper()
-	_, circle, _ := strings.Cut(text, "circle: ")
+	_, circle, _ := strings.Cut(text, "cycle: ")
 	steps := strings.Split(circle, " -> ")
 	at, _, _ := strings.Cut(steps[0], ":")
 	start := at

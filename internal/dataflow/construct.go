@@ -287,7 +287,7 @@ func (i *Imports) TargetOf(name string, index *int, key *string) (*lsv1alpha1.Ta
 	switch bound.kind {
 	case lsv1alpha1.ImportTypeTarget:
 		if index != nil || key != nil {
-			return nil, fmt.Errorf("import %q is a single target: leave out index and key", name)
+			return nil, fmt.Errorf("import %q is a single target: omit index and key", name)
 		}
 		return bound.targets[0].Target, nil
 	case lsv1alpha1.ImportTypeTargetList:

@@ -256,7 +256,7 @@ func TestTargetsOfDeployItems(t *testing.T) {
 		"a single one":              {"one", nil, nil, "eu"},
 		"one of a list":             {"list", number(1), nil, "us"},
 		"one of a map":              {"map", nil, text("e"), "eu"},
-		"an index too many":         {"one", number(0), nil, `import "one" is a single target: leave out index and key`},
+		"an index too many":         {"one", number(0), nil, `import "one" is a single target: omit index and key`},
 		"no index":                  {"list", nil, nil, `import "list" is a target list: select a target by index`},
 		"a key for a list":          {"list", number(0), text("e"), `import "list" is a target list: select a target by index`},
 		"beyond the end":            {"list", number(2), nil, `import "list" has 2 targets, but none at index 2`},

@@ -123,7 +123,7 @@ func (b *exportBuilder) check(definition *lsv1alpha1.FieldValueDefinition, value
 	case lsv1alpha1.ImportTypeTarget:
 		target, problem := parseTargetTemplate(value)
 		if problem != "" {
-			b.faults.wrong(ReasonExportInvalid, "export %q is no target: %s", definition.Name, problem)
+			b.faults.wrong(ReasonExportInvalid, "export %q is not a target: %s", definition.Name, problem)
 			return nil
 		}
 		if want := TargetTypeOf(definition); want != "" && string(target.Spec.Type) != want {
@@ -157,7 +157,7 @@ func (b *exportBuilder) pickTargets(available map[string]any) {
 		}
 		target, problem := parseTargetTemplate(value)
 		if problem != "" {
-			b.faults.wrong(ReasonExportInvalid, "export %q is no target: %s", export.Name, problem)
+			b.faults.wrong(ReasonExportInvalid, "export %q is not a target: %s", export.Name, problem)
 			continue
 		}
 		b.result.targets = append(b.result.targets, boundExport{name: export.Name, reference: export.Target, target: target})
@@ -188,7 +188,7 @@ func (b *exportBuilder) pick(available map[string]any, kind, name, reference str
 func (b *exportBuilder) warnAboutMissing(available map[string]any) {
 	for i := range b.Definitions {
 		if _, ok := available[b.Definitions[i].Name]; !ok && len(b.faults.terminal) == 0 {
-			b.warn("the blueprint declares export %q and does not provide it", b.Definitions[i].Name)
+			b.warn("the blueprint declares export %q but does not provide it", b.Definitions[i].Name)
 		}
 	}
 }

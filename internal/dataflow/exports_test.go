@@ -181,7 +181,7 @@ func TestExportsThatFail(t *testing.T) {
 		"every one that is":       {exported{`[]`, `{}`, `data: [{name: a, dataRef: a}, {name: b, dataRef: b}]`, ``}, `data export "b" is missing`},
 		"against the schema":      {exported{textAndNumber, `{text: 1, number: 3}`, `{}`, ``}, `the value of export "text": expected string, found integer`},
 		"a mapping that fails":    {exported{textAndNumber, `{text: a}`, `{}`, `{x: (( nobody ))}`}, `data mapping "x"`},
-		"a mapping that is wrong": {exported{oneCluster, `{}`, `targets: [{name: cluster, target: a}]`, `{cluster: text}`}, `export "cluster" is no target: it is not an object`},
+		"a mapping that is wrong": {exported{oneCluster, `{}`, `targets: [{name: cluster, target: a}]`, `{cluster: text}`}, `export "cluster" is not a target: it is not an object`},
 		"an element of a list":    {exported{textAndNumber, `{text: a}`, `data: [{name: text, dataRef: "list[0]"}]`, ``}, `data export "text" cannot be stored under "list[0]": it becomes a label`},
 		"a bad global name":       {exported{textAndNumber, `{text: a}`, `data: [{name: text, dataRef: "#My_Data"}]`, ``}, `cannot be stored under "#My_Data": the part after # must be the name of an object`},
 		"an empty global name":    {exported{textAndNumber, `{text: a}`, `data: [{name: text, dataRef: "#"}]`, ``}, `cannot be stored under "#": it is empty`},
@@ -202,7 +202,7 @@ func TestExportsThatAreMissingOrUnused(t *testing.T) {
 	}
 	want := []string{
 		`export "secret" is dropped: the blueprint does not declare it`,
-		`the blueprint declares export "number" and does not provide it`,
+		`the blueprint declares export "number" but does not provide it`,
 		`exportDataMappings: "unused" has no effect: spec.exports has no export of that name`,
 	}
 	if !slices.Equal(built.Warnings, want) {

@@ -16,7 +16,7 @@ func deleteContinuously(o Observed) Decision {
 	failed, do := failedDeletions(o.Orphaned), deletions(o)
 	switch {
 	case !o.Finalizer:
-		return idle(run.ReasonDeleting, "waiting for others to remove their finalizers")
+		return idle(run.ReasonDeleting, "waiting for other clients to remove their finalizers")
 	case o.Operation != "":
 		return answerDeletion(o, failed)
 	case len(do) > 0 && o.Phase == lsv1alpha1.PhaseDeleting:

@@ -58,11 +58,11 @@ func start(o Observed) Decision {
 func rest(o Observed) Decision {
 	d := Decision{
 		Wait: true,
-		Why:  because(lsv1alpha1.ReasonNotStarted, "no job yet: the installation passes one on, or you set status.jobID"),
+		Why:  because(lsv1alpha1.ReasonNotStarted, "no job yet: wait for one from the installation, or set status.jobID"),
 	}
 	switch {
 	case o.Deleted:
-		d.Why.Message = "being deleted, but no job yet: the installation passes one on, or you set status.jobID"
+		d.Why.Message = "being deleted, but no job yet: wait for one from the installation, or set status.jobID"
 	case o.Job.ID != "":
 		d.Why = because(string(o.Phase), "job "+o.Job.ID+" has finished")
 	}

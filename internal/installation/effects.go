@@ -149,7 +149,7 @@ func (e Convert) String() string {
 func (e Adopt) String() string { return "restore the owner of " + names(e.Children) }
 
 // String implements Effect.
-func (TellOfUpdate) String() string { return "notify what is below of the update" }
+func (TellOfUpdate) String() string { return "notify the objects below of the update" }
 
 // String implements Effect.
 func (LeaveFlow) String() string { return "leave the continuous flow" }

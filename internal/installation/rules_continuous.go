@@ -117,7 +117,7 @@ func recheck(o Observed) Decision {
 	case len(busy) == 0 && combined == o.Phase:
 		return rest("nothing has changed")
 	}
-	return Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(run.ReasonChangedBelow, "the state below has changed")}
+	return Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(run.ReasonChangedBelow, "the state of objects below has changed")}
 }
 
 // standard is the usual procedure: wait for the objects below, update them if necessary, and take over their state.
@@ -180,7 +180,7 @@ func update(o Observed) Decision {
 	return Decision{
 		Do:   []Effect{Prepare{}, TellOfUpdate{}},
 		Next: lsv1alpha1.PhaseProgressing,
-		Why:  because(run.ReasonUpdated, "updated what is below: "+o.occasion()),
+		Why:  because(run.ReasonUpdated, "updated the objects below: "+o.occasion()),
 		// The objects below switch from another flow: the status must record beforehand that this has started.
 		SaveFirst: !o.Entered && len(o.below()) > 0,
 	}
@@ -289,7 +289,7 @@ func complete(o Observed) Decision {
 	case o.Exported:
 		return rest("everything is installed")
 	case o.Phase != lsv1alpha1.PhaseProgressing:
-		return Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(run.ReasonChangedBelow, "taking over the state below")}
+		return Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(run.ReasonChangedBelow, "taking over the state of objects below")}
 	case o.cannotExport(combined):
 		return o.awaitResumption()
 	case combined == "" || combined == lsv1alpha1.PhaseSucceeded:

@@ -17,7 +17,7 @@ func decideContinuousDeletion(o Observed) Decision {
 	staying := filter(left, func(c Child) bool { return !c.Deleting })
 	switch {
 	case !o.Finalizer:
-		return stay(run.ReasonDeleting, "waiting for others to remove their finalizers")
+		return stay(run.ReasonDeleting, "waiting for other clients to remove their finalizers")
 	case o.Operation != "" && !o.forced() && o.Operation != lsv1alpha1.OperationReconcile:
 		return dropOperation(fmt.Sprintf("operation %s has no effect on a deletion", o.Operation), false)
 	case o.needed(staying):
@@ -62,7 +62,7 @@ func beginDeletion(o Observed, staying []Child) Decision {
 			),
 		)
 	case len(staying) == len(o.below()) && (len(waiting) == 0 || o.forced()) && o.outdatedBelow():
-		return Decision{Do: []Effect{Prepare{}}, Why: because(run.ReasonUpdated, "updating what is below before deleting it")}
+		return Decision{Do: []Effect{Prepare{}}, Why: because(run.ReasonUpdated, "updating the objects below before deleting them")}
 	default:
 		return deleteChildren(staying)
 	}

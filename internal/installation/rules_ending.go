@@ -21,7 +21,7 @@ func decideEnding(o Observed) Decision {
 	case !o.Deleting:
 		return Decision{Wait: true, Why: because(reasonNamespaceEnds, "the namespace is being deleted: no new work starts")}
 	case !o.Finalizer:
-		return rest("waiting for others to remove their finalizers")
+		return rest("waiting for other clients to remove their finalizers")
 	}
 	if left := present(everyChild(o)); len(left) > 0 {
 		return wait(lsv1alpha1.ReasonWaitingForSubObjects, "the namespace is being deleted; waiting for the deletion of "+names(left))

@@ -63,7 +63,7 @@ func decideBeginning(o Observed) Decision {
 	case o.Interrupt && !o.adopts():
 		return Decision{Do: []Effect{DropOperation{}}, Why: because(run.ReasonIdle, "nothing to interrupt")}
 	case o.Deleting && !o.Finalizer:
-		return rest("waiting for others to remove their finalizers")
+		return rest("waiting for other clients to remove their finalizers")
 	case !o.Root:
 		return awaitParent(o)
 	case len(o.UntoldSuccessors) > 0 && !o.Deleting:

@@ -17,7 +17,7 @@ func decideJobRun(o Observed) Decision {
 	if unaware := uninformed(o); len(unaware) > 0 {
 		return Decision{
 			Do:  []Effect{Tell{Children: unaware}},
-			Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "notifying what is below of the deletion"),
+			Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "notifying the objects below of the deletion"),
 		}
 	}
 	switch o.Phase {

@@ -130,7 +130,7 @@ func (o *PipelineOptions) validate() error {
 		return err
 	}
 	if (o.ApprovalCertificate == "") != (o.ApprovalKey == "") {
-		return errors.New("--approval-tls-certificate and --approval-tls-key need each other: set both or none")
+		return errors.New("--approval-tls-certificate and --approval-tls-key must be set together")
 	}
 	return nil
 }

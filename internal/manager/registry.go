@@ -146,7 +146,7 @@ var all = []Controller{
 	{
 		Name:        mock.Name,
 		Kinds:       landscaperKinds,
-		Description: "deployer that deploys nothing and reports what the deploy item says, for tests",
+		Description: "deployer that deploys nothing and reports what the deploy item requests, for tests",
 		Setup: func(mgr ctrl.Manager, opts Options) error {
 			return deployer.Setup(mgr, mock.New(), opts.deployerOptions(mock.Name))
 		},

@@ -125,7 +125,7 @@ func demandApproval(f facts, r record, block *pipelines.Promotion) record {
 	manual := block != nil && block.Manual && !approved(p)
 	switch {
 	case p.State == pipelines.PromotionUnapproved && !manual:
-		return r.move(pipelines.PromotionUnattempted, "no approval needed any more", f.now)
+		return r.move(pipelines.PromotionUnattempted, "approval is no longer needed", f.now)
 	case !manual:
 	case p.State == pipelines.PromotionUnattempted || p.State == pipelines.PromotionFailed ||
 		p.State == pipelines.PromotionAttempting && f.Attempts[attemptOf(r.name, p)].State == "":

@@ -159,7 +159,7 @@ func untilNext(o Observed) time.Duration {
 // retire deletes everything that was created. It does not need the source, which may no longer exist.
 func retire(o Observed) Decision {
 	if !o.Finalizer {
-		return Decision{Wait: true, Why: decision.Reason{Code: "Deleted", Message: "waiting for others to remove their finalizers"}}
+		return Decision{Wait: true, Why: decision.Reason{Code: "Deleted", Message: "waiting for other clients to remove their finalizers"}}
 	}
 	problems := failures(o)
 	if do := removals(o, func(string) bool { return false }); len(do) > 0 {

@@ -327,7 +327,7 @@ func decodeFloat(node *yamlv3.Node) (any, error) {
 	}
 	f := value.(float64)
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil, Problemf("line %d of the YAML text has a number that JSON does not know", node.Line)
+		return nil, Problemf("line %d of the YAML text has a number that JSON does not support", node.Line)
 	}
 	return f, nil
 }
@@ -338,7 +338,7 @@ func decodeBinary(node *yamlv3.Node) (any, error) {
 		return nil, Problemf("the text is not valid YAML, line %d: the scalar does not fit its tag", node.Line)
 	}
 	if !utf8.Valid(content) {
-		return nil, Problemf("line %d of the YAML text has binary data, which JSON does not know", node.Line)
+		return nil, Problemf("line %d of the YAML text has binary data, which JSON does not support", node.Line)
 	}
 	return string(content), nil
 }

@@ -250,7 +250,7 @@ func TestHostileRegistries(t *testing.T) {
 	}
 	server := filled(t, append(diamonds(30), circle, back, loud())...)
 	t.Run("circle", func(t *testing.T) {
-		wantFailure(t, run(t, "tree", server.URL+"//example.com/a:1.0.0"), "components refer to each other in a circle: example.com/a:1.0.0 -> b")
+		wantFailure(t, run(t, "tree", server.URL+"//example.com/a:1.0.0"), "components refer to each other in a cycle: example.com/a:1.0.0 -> b")
 	})
 	t.Run("a tree of a billion leaves", func(t *testing.T) {
 		got := run(t, "tree", server.URL+"//example.com/daa:1.0.0")

@@ -141,7 +141,7 @@ func TestClosureRefuses(t *testing.T) {
 		"a broken source":  {t.Context(), broken{}, at("a"), "component a:1.0.0: read the descriptor of a:1.0.0: connection refused"},
 		"no answer":        {t.Context(), nothing{}, at("a"), "component not found"},
 		"a wrong answer":   {t.Context(), wrong{memory(t, named(t, "b"))}, at("a"), "the repository returned the descriptor of b:1.0.0"},
-		"a circle":         {t.Context(), memory(t, named(t, "a", "b"), named(t, "b", "a")), at("a"), "circle"},
+		"a circle":         {t.Context(), memory(t, named(t, "a", "b"), named(t, "b", "a")), at("a"), "cycle"},
 		"no component":     {t.Context(), memory(t), component.Coordinates{}, "needs a name and a version"},
 		"when interrupted": {cancelled, memory(t, named(t, "a")), at("a"), "read component descriptors: context canceled"},
 	}

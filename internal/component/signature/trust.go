@@ -164,7 +164,7 @@ func (t Trust) keyOfChain(s Signature, chain []*x509.Certificate) (*rsa.PublicKe
 		options.Intermediates.AddCert(between)
 	}
 	if _, err := signer.Verify(options); err != nil {
-		return nil, fmt.Errorf("the authority does not vouch for the signer's certificate: %w", err)
+		return nil, fmt.Errorf("the signer's certificate was not issued by the authority: %w", err)
 	}
 	if s.Issuer != "" && !sameName(s.Issuer, signer) {
 		return nil, errors.New("its issuer is not the one that the signer's certificate names")

@@ -87,7 +87,7 @@ func (v *verification) component(d *component.Descriptor, preset []nestedResourc
 	}
 	if v.within[d.ID()] || len(v.within) > maxDepth || len(v.known) > maxComponents {
 		return Digest{}, wrong(
-			"its references lead in a circle, or are too deep (%d) or too many (%d)", maxDepth, maxComponents)
+			"its references form a cycle, or are too deep (%d) or too many (%d)", maxDepth, maxComponents)
 	}
 	v.within[d.ID()] = true
 	defer delete(v.within, d.ID())

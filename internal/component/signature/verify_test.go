@@ -259,12 +259,12 @@ func TestChains(t *testing.T) {
 		"the issuer":               {signing{chain: leaf, issuer: "O=acme,CN=signer"}, Trust{CA: a.pem}, ""},
 		"the issuer's common name": {signing{chain: leaf, issuer: "signer"}, Trust{CA: a.pem}, ""},
 		"another issuer":           {signing{chain: leaf, issuer: "CN=somebody"}, Trust{CA: a.pem}, "issuer is not the one"},
-		"another authority":        {signing{chain: leaf}, Trust{CA: other.pem}, "does not vouch"},
+		"another authority":        {signing{chain: leaf}, Trust{CA: other.pem}, "was not issued by the authority"},
 		"no authority":             {signing{chain: leaf}, Trust{CA: []byte("x")}, "no certificates in PEM"},
 		"no right to sign code": {signing{chain: a.issue(t, func(c *x509.Certificate) {
 			c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-		})}, Trust{CA: a.pem}, "does not vouch"},
-		"not yet valid root": {signing{chain: a.issue(t, func(c *x509.Certificate) { c.NotBefore = time.Now().AddDate(-20, 0, 0) })}, Trust{CA: a.pem}, "does not vouch"},
+		})}, Trust{CA: a.pem}, "was not issued by the authority"},
+		"not yet valid root": {signing{chain: a.issue(t, func(c *x509.Certificate) { c.NotBefore = time.Now().AddDate(-20, 0, 0) })}, Trust{CA: a.pem}, "was not issued by the authority"},
 		"a key counts first": {signing{chain: leaf}, Trust{CA: other.pem, PublicKey: publicPEM(keys()[0])}, ""},
 		"garbage":            {signing{chain: []byte("-----BEGIN CERTIFICATE-----\neA==\n-----END CERTIFICATE-----\n")}, Trust{CA: a.pem}, "certificates at the most"},
 	} {
@@ -319,7 +319,7 @@ func TestNestedComponents(t *testing.T) {
 		"a changed child, unknown": {without, world(contents, changed), "example.org/parent:1.0.0: the component was changed"},
 		"changed content below":    {local, world(map[string]string{"txt": "x"}, child), `signature "release" of component example.org/parent:1.0.0: reference a to component example.org/a:1.0.0: resource txt: its content`},
 		"a child that is missing":  {local, world(contents), "the registry is down"},
-		"a circle":                 {without, world(contents, loop), "lead in a circle"},
+		"a circle":                 {without, world(contents, loop), "form a cycle"},
 		"top mode":                 {list(helloDigest, helloSum) + without, world(contents, bare), ""},
 		"top mode, stored as well": {list(helloDigest, helloSum) + without, world(contents, child), ""},
 		"top mode, other content":  {list(helloDigest, helloSum) + without, world(map[string]string{"txt": "x"}, bare), "its content was changed"},

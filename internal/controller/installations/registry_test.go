@@ -289,7 +289,7 @@ func TestWhoseSignaturesAreChecked(t *testing.T) {
 			{name: "asks-in-vain", asks: true, refused: "is not signed"},
 			{name: "nests", asks: true, signed: true, nests: true},
 			{name: "has-its-own", asks: true, signed: true, own: true, refused: unsigned},
-			{name: "has-no-component", asks: true, inline: true, refused: "has no component whose signature could be checked"},
+			{name: "has-no-component", asks: true, inline: true, refused: "has no component, so there is no signature to check"},
 		},
 		catalog.VerifyNever: {{name: "asks-in-vain", asks: true}},
 	} {

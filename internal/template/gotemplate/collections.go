@@ -160,7 +160,7 @@ func (r *run) mergeWith(name string, into map[string]any, from []map[string]any)
 	}
 	merged, err := library[name].value.Interface().(mergeFunction)(into, copies...)
 	if err != nil {
-		return nil, template.Problemf("the maps do not fit together")
+		return nil, template.Problemf("the maps cannot be merged")
 	}
 	return merged, nil
 }

@@ -205,7 +205,7 @@ func TestRefusalsSayWhatToDoInstead(t *testing.T) {
 	for call, want := range map[string]string{
 		`env "HOME"`:                  "function env is not available in blueprints because a blueprint must not depend on the environment of the process that renders it; import the value instead",
 		`getHostByName "example.com"`: "function getHostByName is not available in blueprints because a template must not reach the network; import the address instead",
-		`now`:                         "function now is not available in blueprints because its result depends on the clock or the time zone, and rendering twice must give the same; import the time instead",
+		`now`:                         "function now is not available in blueprints because its result depends on the clock or the time zone, and rendering must be deterministic; import the time instead",
 	} {
 		if got := render(t, "{{ "+call+" }}"); got != "! "+want {
 			t.Errorf("%s\n got %q\nwant %q", call, got, "! "+want)

@@ -79,7 +79,7 @@ func whole(value any) (int64, error) {
 	case v.CanFloat() && v.Float() == float64(int64(v.Float())):
 		return int64(v.Float()), nil
 	}
-	return 0, template.Problemf("an integer is needed here")
+	return 0, template.Problemf("an integer is required here")
 }
 
 func (r *run) length(value any) (int, error) {

@@ -98,8 +98,8 @@ func TestGeneratorsRefuse(t *testing.T) {
 	for text, want := range map[string]string{
 		`{{ randAlpha -1 }}`:                            "function randAlpha: the length must be from 0 to 10000",
 		`{{ randAlpha 1000000 }}`:                       "the length must be",
-		`{{ randAlpha "x" }}`:                           "an integer is needed here",
-		`{{ htpasswd "a:b" "x" }}`:                      "function htpasswd: there cannot be a colon in the name of the user",
+		`{{ randAlpha "x" }}`:                           "an integer is required here",
+		`{{ htpasswd "a:b" "x" }}`:                      "function htpasswd: the name of the user must not contain a colon",
 		`{{ bcrypt (repeat 73 "x") }}`:                  "function bcrypt: bcrypt takes passwords of at most 72 bytes",
 		`{{ range until 10 }}{{ bcrypt "x" }}{{ end }}`: "limit reached",
 		`{{ range until 3 }}{{ derivePassword 1 "pin" "x" "y" "z" }}{{ end }}`: "limit reached",

@@ -18,7 +18,7 @@ func (r *run) bcrypt(password string) (string, error) { return r.hashed("bcrypt"
 // htpasswd writes a line of a password file.
 func (r *run) htpasswd(user, password string) (string, error) {
 	if strings.Contains(user, ":") {
-		return "", template.Problemf("there cannot be a colon in the name of the user")
+		return "", template.Problemf("the name of the user must not contain a colon")
 	}
 	return r.hashed("htpasswd", user+":", password)
 }

@@ -16,8 +16,8 @@ import (
 const (
 	becauseEnvironment = "a blueprint must not depend on the environment of the process that renders it; import the value instead"
 	becauseNetwork     = "a template must not reach the network; import the address instead"
-	becauseClock       = "its result depends on the clock or the time zone, and rendering twice must give the same; import the time instead"
-	becauseNoState     = "its result is a different one every time and nothing is kept here: only deploy, subinstallation and export executions have a state; import the value instead"
+	becauseClock       = "its result depends on the clock or the time zone, and rendering must be deterministic; import the time instead"
+	becauseNoState     = "its result differs every time and nothing is stored here: only deploy, subinstallation and export executions have a state; import the value instead"
 )
 
 // refused maps functions of similar engines to the reason why this engine lacks them.

@@ -57,7 +57,7 @@ func (c Certificate) Sign(entropy io.Reader) (string, error) {
 	}
 	signed, err := x509.CreateCertificate(nil, content, issuer, c.Public, c.Signer)
 	if err != nil {
-		return "", errors.New("the certificate cannot be signed: see that the keys and the certificate of the authority belong together")
+		return "", errors.New("the certificate cannot be signed: check that the keys match the certificate of the authority")
 	}
 	return block("CERTIFICATE", signed), nil
 }

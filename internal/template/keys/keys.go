@@ -34,7 +34,7 @@ const (
 
 // Errors that contain nothing of the input.
 var (
-	ErrSize        = errors.New("an RSA key has from 1024 to 4096 bits, and their number is even")
+	ErrSize        = errors.New("the number of bits of an RSA key must be even, and from 1024 to 4096")
 	ErrCurve       = errors.New("the curve must be P224, P256, P384 or P521")
 	ErrPrivateKey  = errors.New("the text is not a private key in PEM format")
 	ErrPublicKey   = errors.New("the text is not a public key in PEM format")

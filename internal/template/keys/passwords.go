@@ -27,7 +27,7 @@ const (
 
 // Errors that contain nothing of the input.
 var (
-	ErrCost     = fmt.Errorf("the cost of bcrypt must be at most %d, because every one more doubles the work", LargestBcrypt)
+	ErrCost     = fmt.Errorf("the cost of bcrypt must be at most %d, because each increment doubles the work", LargestBcrypt)
 	ErrPassword = fmt.Errorf("bcrypt takes passwords of at most %d bytes", longestPassword)
 	ErrMD5Crypt = errors.New("the text is not a hash of md5crypt: it has three dollar signs")
 )

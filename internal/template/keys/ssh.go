@@ -15,7 +15,7 @@ import (
 )
 
 // ErrSSH is the error of a key whose kind SSH does not support.
-var ErrSSH = errors.New("SSH has keys for RSA, Ed25519 and the curves P256, P384 and P521 only")
+var ErrSSH = errors.New("SSH supports only RSA, Ed25519 and the curves P256, P384 and P521")
 
 var sshCurves = map[string]string{"P-256": "nistp256", "P-384": "nistp384", "P-521": "nistp521"}
 

@@ -290,7 +290,7 @@ func formRequire(e *env, c *call) (outcome, error) {
 		return outcome{}, err
 	}
 	if err != nil || out.value == nil {
-		return outcome{}, problem("a required value is not there")
+		return outcome{}, problem("a required value is missing")
 	}
 	return just(out.value), nil
 }

@@ -16,11 +16,11 @@ const (
 	becauseEnvironment = "a blueprint must not depend on the environment of the process that evaluates it; import the value instead"
 	becauseOutside     = "a template must not start programs or write files; import the result instead"
 	becauseClusters    = "only templates of executions reach the clusters of Targets; call it in one, or import the kubeconfig instead"
-	becauseNoState     = "nothing is kept here: only deploy, subinstallation and export executions have a state; import the value instead"
-	becauseNotKept     = "its result is a different one every time: mark the value at the root of the template as state, as in (( &state(rand(\"[:alnum:]\", 20)) )), and refer to it"
-	becauseClock       = "its result contains the time, and evaluating twice must give the same; use a file of the blueprint or a resource of the component instead"
+	becauseNoState     = "nothing is stored here: only deploy, subinstallation and export executions have a state; import the value instead"
+	becauseNotKept     = "its result differs every time: mark the value at the root of the template as state, as in (( &state(rand(\"[:alnum:]\", 20)) )), and refer to it"
+	becauseClock       = "its result contains the time, and evaluation must be deterministic; use a file of the blueprint or a resource of the component instead"
 	becauseWaiting     = "nothing changes while a template is evaluated; let the readiness checks of a deploy item wait instead"
-	becauseTags        = "it would not be known which tags there are before everything is evaluated; mark the value instead, as in (( &tag:name(value) ))"
+	becauseTags        = "the tags are known only after everything is evaluated; mark the value instead, as in (( &tag:name(value) ))"
 	becauseNoNode      = "only nodes of the template itself can have tags"
 )
 

@@ -75,7 +75,7 @@ func (c *invocation) randomInteger(limit int64) (value, error) {
 	case limit < 0 && limit > math.MinInt64:
 		return -c.env.run.entropy.Below(-limit), nil
 	}
-	return nil, problem("function rand: there is no number below zero and not below it")
+	return nil, problem("function rand: the limit must not be zero")
 }
 
 // longestRandom is the maximum length of a text that rand generates.
@@ -186,7 +186,7 @@ func callWireGuardKey(c *invocation) (value, error) {
 		return base64.StdEncoding.EncodeToString(c.env.run.entropy.Bytes(32)), nil
 	}
 	if len(c.args) == 1 && c.args[0] != "private" {
-		return nil, problem("function wggenkey: the kind of key is private or preshared")
+		return nil, problem("function wggenkey: the kind of key must be private or preshared")
 	}
 	key, err := keys.WireGuard(c.env.run.entropy)
 	if err != nil {
@@ -346,7 +346,7 @@ func (f *fields) usage(c *keys.Certificate) {
 		case extendedUsages[lower] != nil:
 			c.Extended = append(c.Extended, *extendedUsages[lower])
 		default:
-			f.fail("usage", "contains something that a key cannot be used for")
+			f.fail("usage", "contains an unknown usage")
 		}
 	}
 	if c.IsCA || c.Usage&x509.KeyUsageCertSign != 0 {

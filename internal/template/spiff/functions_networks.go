@@ -29,7 +29,7 @@ func callIPSet(c *invocation) (value, error) {
 		return nil, err
 	}
 	if count < 0 || count > math.MaxInt32 {
-		return nil, problem("function ipset: there is no set of so many addresses")
+		return nil, problem("function ipset: the set does not have so many addresses")
 	}
 	if err := c.buildRepeated(int(count), sizeOfCell); err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func callIPSet(c *invocation) (value, error) {
 		return nil, err
 	}
 	if int64(len(indexes)) < count {
-		return nil, problem("function ipset: there are less indexes than addresses are wanted")
+		return nil, problem("function ipset: there are fewer indexes than addresses")
 	}
 	return c.env.run.addressesAt(c.name, ranges, indexes[:count])
 }
@@ -199,7 +199,7 @@ func formStaticIPs(e *env, c *call) (outcome, error) {
 		return outcome{}, err
 	}
 	if count < 0 || count > int64(len(indexes)) {
-		return outcome{}, problem("function static_ips: there are less addresses than instances")
+		return outcome{}, problem("function static_ips: there are fewer addresses than instances")
 	}
 	return just(&list{cells: all.(*list).cells[:count]}), nil
 }

@@ -148,7 +148,7 @@ func callDecrypt(c *invocation) (value, error) {
 	}
 	plain, err := c.env.run.meter.DecodeYAML(text)
 	if err != nil {
-		return nil, problem("function decrypt: what was encrypted is not valid YAML")
+		return nil, problem("function decrypt: the decrypted text is not valid YAML")
 	}
 	return c.taken(fromPlain(plain))
 }

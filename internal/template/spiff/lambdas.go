@@ -93,7 +93,7 @@ func (l *lambdaReference) eval(e *env, locally bool) (outcome, error) {
 			return e.withNode(parsed).evaluate(parsed.expr, locally)
 		}
 	}
-	return outcome{}, problem("a lambda or the text of one is needed here, not a value of type %s", typeOf(out.value))
+	return outcome{}, problem("a lambda or the text of one is required here, not a value of type %s", typeOf(out.value))
 }
 
 // parse parses an expression that was composed during the evaluation. Errors show nothing of it.
@@ -264,7 +264,7 @@ func (l *lambda) fill(names local, missing []boundParameter, named bool) error {
 		case named:
 			return problem("there is no argument for the parameter %s", p.name)
 		default:
-			return problem("there are %d arguments too few for the lambda", len(missing))
+			return problem("there are %d arguments missing for the lambda", len(missing))
 		}
 	}
 	return nil
@@ -278,7 +278,7 @@ func (e *env) lambdaOf(x expr) (l *lambda, inline bool, err error) {
 	}
 	l, ok := out.value.(*lambda)
 	if !ok {
-		return nil, false, problem("a lambda is needed here, not a value of type %s", typeOf(out.value))
+		return nil, false, problem("a lambda is required here, not a value of type %s", typeOf(out.value))
 	}
 	_, inline = x.(*function)
 	return l, inline, nil

@@ -279,7 +279,7 @@ func (e *env) integer(x expr) (int64, error) {
 	}
 	n, ok := out.value.(int64)
 	if !ok {
-		return 0, problem("an integer is needed here, not a value of type %s", typeOf(out.value))
+		return 0, problem("an integer is required here, not a value of type %s", typeOf(out.value))
 	}
 	return n, nil
 }

@@ -214,7 +214,7 @@ func (r *run) tagCell(t tag) (*cell, error) {
 			}
 		}
 		if c = r.nodes[s]; c == nil {
-			return nil, problem("the node with the tag %s is not there", t.name)
+			return nil, problem("the node with the tag %s does not exist", t.name)
 		}
 	}
 	return c, nil

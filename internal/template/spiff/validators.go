@@ -294,7 +294,7 @@ func isEmpty(c *invocation, v value, _ []value) (bool, error) {
 	case string, *list, *dict:
 		return !truth(v), nil
 	}
-	return false, problem("function %s: a value of type %s is neither empty nor not", c.name, typeOf(v))
+	return false, problem("function %s: a value of type %s is neither a string, a list nor a map", c.name, typeOf(v))
 }
 
 // hasType reports whether a value is of one of the types.

@@ -119,7 +119,7 @@ func readKubeconfig(path string) (string, *clientcmdapi.Config, error) {
 		return path, clientcmdapi.NewConfig(), nil
 	}
 	if err != nil {
-		return path, nil, fmt.Errorf("read kubeconfig %s, which is left as it is: %w", path, err)
+		return path, nil, fmt.Errorf("read kubeconfig %s, which stays unchanged: %w", path, err)
 	}
 	return path, config, nil
 }

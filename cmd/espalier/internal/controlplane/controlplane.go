@@ -323,9 +323,9 @@ func (cp *ControlPlane) watchDeath() {
 	select {
 	case <-cp.stopping:
 	case <-cp.apiserver.exited:
-		died = fmt.Errorf("the API server ended by itself: %w", cp.apiserver.err)
+		died = fmt.Errorf("the API server exited unexpectedly: %w", cp.apiserver.err)
 	case err := <-cp.etcd.died:
-		died = fmt.Errorf("etcd ended by itself: %w", err)
+		died = fmt.Errorf("etcd exited unexpectedly: %w", err)
 	}
 	select {
 	case <-cp.stopping:
@@ -357,7 +357,7 @@ const lastChance = time.Minute
 func (cp *ControlPlane) awaitReady(ctx context.Context, log *logSink) error {
 	client, err := kubernetes.NewForConfig(cp.RESTConfig())
 	if err != nil {
-		return fmt.Errorf("make a client for the new API server: %w", err)
+		return fmt.Errorf("create a client for the new API server: %w", err)
 	}
 	ticker := time.NewTicker(readyPollInterval)
 	defer ticker.Stop()

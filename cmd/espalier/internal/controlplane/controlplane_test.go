@@ -388,7 +388,7 @@ func TestDeathIsNoticed(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("nobody notices")
 	}
-	if err := cp.Err(); err == nil || err.Error() != "etcd ended by itself: bad luck" {
+	if err := cp.Err(); err == nil || err.Error() != "etcd exited unexpectedly: bad luck" {
 		t.Errorf("the reason is: %v", err)
 	}
 	stop(t, cp)

@@ -63,7 +63,7 @@ func openDataDir(root string) (*dataDir, error) {
 		return nil, fmt.Errorf("locate data directory: %w", err)
 	}
 	if err := os.MkdirAll(root, 0o700); err != nil {
-		return nil, fmt.Errorf("make data directory: %w", err)
+		return nil, fmt.Errorf("create data directory: %w", err)
 	}
 	d := &dataDir{root: root}
 	if err := d.claim(); err != nil {
@@ -75,7 +75,7 @@ func openDataDir(root string) (*dataDir, error) {
 func openEphemeralDir() (*dataDir, error) {
 	root, err := os.MkdirTemp("", "espalier-")
 	if err != nil {
-		return nil, fmt.Errorf("make temporary data directory: %w", err)
+		return nil, fmt.Errorf("create temporary data directory: %w", err)
 	}
 	d := &dataDir{root: root, ephemeral: true}
 	if err := d.claim(); err != nil {

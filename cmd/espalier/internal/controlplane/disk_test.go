@@ -155,7 +155,7 @@ func TestFullDiskEndsARunningControlPlane(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the child failed: %v\n%s", err, output)
 	}
-	for _, want := range []string{"etcd ended by itself", "file too large"} {
+	for _, want := range []string{"etcd exited unexpectedly", "file too large"} {
 		if !strings.Contains(output, want) {
 			t.Errorf("the message lacks %q: %s", want, output)
 		}

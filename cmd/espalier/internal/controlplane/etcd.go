@@ -101,7 +101,7 @@ func makeSocketDir(dir *dataDir) (string, error) {
 	if len(filepath.Join(path, "etcd.sock")) > maxSocketPath {
 		path, err := os.MkdirTemp("", "espalier-run-")
 		if err != nil {
-			return "", fmt.Errorf("make directory for the etcd socket: %w", err)
+			return "", fmt.Errorf("create directory for the etcd socket: %w", err)
 		}
 		return path, nil
 	}
@@ -110,7 +110,7 @@ func makeSocketDir(dir *dataDir) (string, error) {
 		return "", fmt.Errorf("clear directory for the etcd socket: %w", err)
 	}
 	if err := os.Mkdir(path, 0o700); err != nil {
-		return "", fmt.Errorf("make directory for the etcd socket: %w", err)
+		return "", fmt.Errorf("create directory for the etcd socket: %w", err)
 	}
 	return path, nil
 }

@@ -42,7 +42,7 @@ func openLog(w io.Writer, dir *dataDir) (*logSink, error) {
 	if w == nil {
 		name := dir.path(logFile)
 		if err := os.Rename(name, name+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("set the former log aside: %w", err)
+			return nil, fmt.Errorf("rename the previous log: %w", err)
 		}
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 		if err != nil {

@@ -42,7 +42,7 @@ type keys struct {
 // in addition to loopback.
 func openKeys(dir string, now time.Time, addresses ...net.IP) (keys, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return keys{}, fmt.Errorf("make directory for keys: %w", err)
+		return keys{}, fmt.Errorf("create directory for keys: %w", err)
 	}
 	k := keyring{dir: dir, now: now}
 	ca, err := k.authority()
@@ -147,11 +147,11 @@ func covers(certificate *x509.Certificate, wanted x509.Certificate) bool {
 func (k keyring) issue(name string, template x509.Certificate, ca *keyPair) (keyPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return keyPair{}, fmt.Errorf("make key %s: %w", name, err)
+		return keyPair{}, fmt.Errorf("create key %s: %w", name, err)
 	}
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	if err != nil {
-		return keyPair{}, fmt.Errorf("make certificate %s: %w", name, err)
+		return keyPair{}, fmt.Errorf("create certificate %s: %w", name, err)
 	}
 	template.SerialNumber = serial
 	template.NotBefore = k.now.Add(-time.Minute)
@@ -162,11 +162,11 @@ func (k keyring) issue(name string, template x509.Certificate, ca *keyPair) (key
 	}
 	der, err := x509.CreateCertificate(rand.Reader, &template, parent, key.Public(), signer)
 	if err != nil {
-		return keyPair{}, fmt.Errorf("make certificate %s: %w", name, err)
+		return keyPair{}, fmt.Errorf("create certificate %s: %w", name, err)
 	}
 	keyPEM, err := encodeKey(key)
 	if err != nil {
-		return keyPair{}, fmt.Errorf("make key %s: %w", name, err)
+		return keyPair{}, fmt.Errorf("create key %s: %w", name, err)
 	}
 	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	if err := errors.Join(writeFile(k.file(name+".key"), keyPEM), writeFile(k.file(name+".crt"), certPEM)); err != nil {
@@ -187,7 +187,7 @@ func (k keyring) read(name string) (keyPair, error) {
 	pair, err := tls.X509KeyPair(certPEM, keyPEM)
 	if err != nil {
 		return keyPair{}, fmt.Errorf(
-			"%s.crt and %s.key in %s are damaged (%w): restore them, or remove both to have new ones made",
+			"%s.crt and %s.key in %s are damaged (%w): restore them, or remove both to recreate them",
 			name,
 			name,
 			k.dir,
@@ -204,11 +204,11 @@ func (k keyring) signingKey(name string) error {
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return fmt.Errorf("make key %s: %w", name, err)
+		return fmt.Errorf("create key %s: %w", name, err)
 	}
 	keyPEM, err := encodeKey(key)
 	if err != nil {
-		return fmt.Errorf("make key %s: %w", name, err)
+		return fmt.Errorf("create key %s: %w", name, err)
 	}
 	return writeFile(k.file(name+".key"), keyPEM)
 }

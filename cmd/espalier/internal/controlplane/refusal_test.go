@@ -58,7 +58,7 @@ func TestStartRefuses(t *testing.T) {
 		"a file as directory":             {Options{DataDir: file}, []string{file, "not a directory"}},
 		"a directory below a file":        {Options{DataDir: filepath.Join(file, "below")}, []string{file, "not a directory"}},
 		"a directory that cannot be made": {Options{DataDir: "/proc/espalier"}, []string{"/proc/espalier"}},
-		"a broken kubeconfig":             {Options{Kubeconfig: brokenKubeconfig}, []string{brokenKubeconfig, "left as it is"}},
+		"a broken kubeconfig":             {Options{Kubeconfig: brokenKubeconfig}, []string{brokenKubeconfig, "stays unchanged"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

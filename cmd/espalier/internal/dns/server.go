@@ -37,7 +37,7 @@ func Command() *cobra.Command {
 	var kubeconfig, address, domain string
 	cmd := &cobra.Command{
 		Use:   "dns",
-		Short: "Answer questions for the names of services",
+		Short: "Resolve the names of services",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
@@ -58,7 +58,7 @@ func run(ctx context.Context, kubeconfig, address, domain string) error {
 	}
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	packets, err := net.ListenPacket("udp", address)
 	if err != nil {

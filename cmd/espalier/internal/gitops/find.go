@@ -21,7 +21,7 @@ const Variable = "ESPALIER_GITEA"
 const programName = "gitea"
 
 // errNotFound explains how to get Gitea.
-var errNotFound = errors.New("there is no Gitea: put gitea on the PATH, name it with --gitea PATH or " + Variable +
+var errNotFound = errors.New("no Gitea found: put gitea on the PATH, name it with --gitea PATH or " + Variable +
 	", or run \"make gitea\" in the source tree of Espalier")
 
 // Find returns the Gitea to start: the given one, or the one that the environment names, or the one on the PATH, or the one beside
@@ -35,7 +35,7 @@ func Find(named string) (string, error) {
 		return "", err
 	}
 	if _, err := exec.LookPath("git"); err != nil {
-		return "", errors.New("there is no git on the PATH, which Gitea needs: install git")
+		return "", errors.New("git not found on the PATH: install git, which Gitea needs")
 	}
 	return path, nil
 }

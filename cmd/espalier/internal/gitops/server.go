@@ -56,7 +56,7 @@ func Kept(dataDir string) bool {
 func Start(ctx context.Context, binary, dataDir string) (*Server, error) {
 	dir := Dir(dataDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the directory of Gitea: %w", err)
+		return nil, fmt.Errorf("create the directory of Gitea: %w", err)
 	}
 	s := &Server{}
 	var err error
@@ -123,7 +123,7 @@ func (s *Server) listen(ctx context.Context, binary, dir string) (*net.TCPListen
 	}
 	ending, cancel := context.WithTimeout(ctx, formerLimit)
 	defer cancel()
-	problem := errors.New("the Gitea of an earlier start does not end: stop it")
+	problem := errors.New("the Gitea of an earlier start is still running: stop it")
 	if err := giteaserver.Shutdown(ending, s.settings(binary, dir), newClient()); err != nil {
 		// A Gitea may also be about to end: the kernel kills it together with its espalier.
 		problem = errors.New("the port is in use by another program: stop that program, or choose another --data-dir")

@@ -50,7 +50,7 @@ func hierarchiesIn(mount string) []string {
 func makeCgroups(name string) error {
 	for _, hierarchy := range hierarchies() {
 		if err := os.Mkdir(filepath.Join(hierarchy, name), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("make the cgroup of the node: %w", err)
+			return fmt.Errorf("create the cgroup of the node: %w", err)
 		}
 	}
 	return nil

@@ -28,7 +28,7 @@ type firstProcess struct {
 	answers chan nodeinit.News
 
 	mu   sync.Mutex
-	lost error // why the node ended by itself
+	lost error // why the node exited unexpectedly
 
 	// over is closed when the process, and with it all other processes of the node, has ended.
 	over chan struct{}
@@ -53,7 +53,7 @@ func startFirst(ctx context.Context, program, dir string) (*firstProcess, error)
 		return nil, fmt.Errorf("start the node: %w", err)
 	}
 	if err := p.launch(news); errors.Is(err, syscall.EPERM) {
-		return nil, fmt.Errorf("%w: it may not make namespaces: the process needs CAP_SYS_ADMIN (%w)", ErrUnfit, err)
+		return nil, fmt.Errorf("%w: it may not create namespaces: the process needs CAP_SYS_ADMIN (%w)", ErrUnfit, err)
 	} else if err != nil {
 		return nil, fmt.Errorf("start the node: %w", err)
 	}
@@ -121,10 +121,10 @@ func (p *firstProcess) reason() error {
 func (p *firstProcess) order(ctx context.Context, order nodeinit.Order) error {
 	line, err := json.Marshal(order)
 	if err != nil {
-		return fmt.Errorf("order something of the node: %w", err)
+		return fmt.Errorf("send an order to the node: %w", err)
 	}
 	if _, err := p.orders.Write(append(line, '\n')); err != nil {
-		return errors.Join(p.reason(), fmt.Errorf("order something of the node: %w", err))
+		return errors.Join(p.reason(), fmt.Errorf("send an order to the node: %w", err))
 	}
 	return p.answer(ctx)
 }
@@ -153,7 +153,7 @@ func (p *firstProcess) endOf(program string) string {
 	path := filepath.Join(p.dir, logFolder, program+".log")
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return "it has left no log"
+		return "it has no log"
 	}
 	return fmt.Sprintf("%s ends with:\n%s", path, strings.ToValidUTF8(string(content[max(0, len(content)-shownLog):]), ""))
 }

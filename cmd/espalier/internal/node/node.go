@@ -93,7 +93,7 @@ func (n *Node) start(ctx context.Context, opts Options) (err error) {
 		return err
 	}
 	if n.client, err = kubernetes.NewForConfig(opts.ControlPlane.RESTConfig()); err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	opts.Progress("preparing the node")
 	if err := Forget(ctx, n.client); err != nil {
@@ -143,7 +143,7 @@ func (n *Node) prepare(opts Options) (configuration, error) {
 	dir := filepath.Join(opts.ControlPlane.DataDir(), folder)
 	for _, name := range []string{filepath.Join(etcFolder, netFolder), logFolder, kubeletFolder, containerdFolder, podLogsFolder} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
-			return configuration{}, fmt.Errorf("make the directory of the node: %w", err)
+			return configuration{}, fmt.Errorf("create the directory of the node: %w", err)
 		}
 	}
 	plugins, err := pluginFolder()
@@ -261,7 +261,7 @@ func (n *Node) knowsImages(ctx context.Context) error {
 	_, rows, _ := strings.Cut(table, "\n")
 	for row := range strings.Lines(rows) {
 		if !strings.Contains(row, "io.cri-containerd.image=managed") {
-			return fmt.Errorf("containerd has not taken note of the image yet: %s", row)
+			return fmt.Errorf("containerd has not registered the image yet: %s", row)
 		}
 	}
 	return nil
@@ -300,7 +300,7 @@ func (n *Node) Stop(ctx context.Context) error {
 func Forget(ctx context.Context, client kubernetes.Interface) error {
 	err := client.CoreV1().Nodes().Delete(ctx, Name, metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("forget the node of an earlier start: %w", err)
+		return fmt.Errorf("remove the node of an earlier start: %w", err)
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ func verdict(dir string, err error) error {
 	if text := strings.TrimSpace(string(said)); text != "" {
 		return errors.New(text)
 	}
-	return errors.Join(err, errors.New("the trial has ended without a word"))
+	return errors.Join(err, errors.New("the trial has ended without a result"))
 }
 
 func copyProgram(from, to string) error {

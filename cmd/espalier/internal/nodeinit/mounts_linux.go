@@ -44,7 +44,7 @@ func prepare(state, hostname string) error {
 		return err
 	}
 	if err := os.MkdirAll(StateDir, 0o700); err != nil {
-		return fmt.Errorf("make the mounts of the node: %w", err)
+		return fmt.Errorf("create the mounts of the node: %w", err)
 	}
 	if err := mount(fmt.Sprintf("/proc/self/fd/%d", found), StateDir, "", unix.MS_BIND); err != nil {
 		return err

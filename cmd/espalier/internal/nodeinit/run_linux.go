@@ -67,7 +67,7 @@ func (i *initProcess) obey(order Order) error {
 	case order.Start != nil:
 		return i.start(*order.Start)
 	}
-	return errors.New("an order says nothing")
+	return errors.New("the order is empty")
 }
 
 func (i *initProcess) start(process Process) error {

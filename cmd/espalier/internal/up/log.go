@@ -25,7 +25,7 @@ func openLog(opts options, dir string) (log logr.Logger, name string, err error)
 	}
 	name = filepath.Join(dir, cli.LogOfUp)
 	if err := os.Rename(name, name+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return log, "", fmt.Errorf("set the former log aside: %w", err)
+		return log, "", fmt.Errorf("rename the previous log: %w", err)
 	}
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
