@@ -107,7 +107,7 @@ func TestGeneratorsRefuse(t *testing.T) {
 		`encrypt("x", "")`:                 "must not be empty",
 		`encrypt("x", k, "AES")`:           "must be 3DES",
 		`bcrypt_check(k, k) ? 1 :error("not a hash")`: "not a hash",
-		`rand(0)`:                                "no number",
+		`rand(0)`:                                "the limit must not be zero",
 		`rand("z-a")`:                            "not a class",
 		`rand("a", 0)`:                           "from 1 to",
 		`rand("a", 1000000)`:                     "from 1 to",
