@@ -27,7 +27,9 @@ in ` + "`config/crd`" + `: ` + "`go test ./internal/reference -update`" + `. [Sc
 `
 
 // exampleFiles contain the examples of kinds, the best first. Tests apply all of them to an API server.
-var exampleFiles = []string{"examples/*/*.yaml", "config/samples/*.yaml", "config/crd/testdata/accepted/*.yaml"}
+var exampleFiles = []string{
+	"examples/*/*.yaml", "config/samples/*.yaml", "config/crd/testdata/accepted/sample-*.yaml", "config/crd/testdata/accepted/*.yaml",
+}
 
 // kindFact is what a page says about a kind, in addition to its fields.
 type kindFact struct {
@@ -265,7 +267,8 @@ var (
 // telling is the length from which an example is informative.
 const telling = 180
 
-// example returns a document of a kind, without its status, and its file: the shortest informative one, or the longest.
+// example returns a document of a kind, without its status, and its file: of the first files that have an informative one the shortest, or
+// the longest of all.
 func (k kindFact) example(root string) (text, where string, err error) {
 	for _, pattern := range exampleFiles {
 		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
@@ -287,9 +290,12 @@ func (k kindFact) example(root string) (text, where string, err error) {
 				}
 			}
 		}
-		if text != "" {
-			return text, where, nil
+		if len(text) >= telling {
+			break
 		}
+	}
+	if text != "" {
+		return text, where, nil
 	}
 	return "", "", fmt.Errorf("no example of kind %s in %s", k.kind, strings.Join(exampleFiles, ", "))
 }
@@ -304,13 +310,19 @@ func better(a, b string) bool {
 // loopback is in documents that work on one machine only, which are poor examples.
 const loopback = "127.0.0.1"
 
+// packed matches content that nobody can read, such as a compressed chart.
+var packed = regexp.MustCompile(`[A-Za-z0-9+/=]{100}`)
+
 // documentsOf returns the YAML documents of a kind in a text, without leading comments and the status. It leaves out those with loopback
-// addresses.
+// addresses and those with packed content.
 func documentsOf(content, apiVersion, kind string) []string {
 	var found []string
 	for document := range strings.SplitSeq("\n"+content, "\n---") {
 		is, of := documentKind.FindStringSubmatch(document), documentVersion.FindStringSubmatch(document)
-		if is == nil || of == nil || is[1] != kind || of[1] != apiVersion || strings.Contains(document, loopback) {
+		if is == nil || of == nil || is[1] != kind || of[1] != apiVersion {
+			continue
+		}
+		if strings.Contains(document, loopback) || packed.MatchString(document) {
 			continue
 		}
 		begin := min(documentKind.FindStringIndex(document)[0], documentVersion.FindStringIndex(document)[0])
