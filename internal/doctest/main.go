@@ -8,6 +8,13 @@
 //	<!-- run -->
 //	<!-- run in background until "some text" -->
 //
+// It compares what such a block prints with the block of text that follows this comment, if there is one, line by line:
+//
+//	<!-- output; varies: jw3m2 2s -->
+//
+// The words that vary, such as names and ages, stand for any others. Three dots stand for a part of a line, and alone on a line for any
+// number of lines.
+//
 // The blocks run in Bash, as if typed into one terminal after the other: exported variables and the working directory
 // carry over, and the first command that fails ends the run. A block in the background has its own terminal. The
 // next block starts once it has printed the text; at the end it gets what Ctrl-C sends and must stop without an error.

@@ -93,8 +93,13 @@ func (r *runner) foreground(ctx context.Context, block Block) error {
 	ctx, cancel := context.WithTimeout(ctx, blockLimit)
 	defer cancel()
 	cmd := r.shell(ctx, block.Code+"\n"+`export -p > "$README_STATE"`)
-	cmd.Stdout, cmd.Stderr = r.out, r.out
-	return cmd.Run()
+	var printed bytes.Buffer
+	both := io.MultiWriter(r.out, &printed)
+	cmd.Stdout, cmd.Stderr = both, both
+	if err := cmd.Run(); err != nil {
+		return err
+	}
+	return block.Output.Check(printed.String())
 }
 
 // job is a block that runs in the background.
@@ -114,7 +119,7 @@ func (r *runner) background(ctx context.Context, block Block) (*job, error) {
 	go func() { j.ended <- j.cmd.Wait() }()
 	select {
 	case <-output.seen:
-		return j, nil
+		return j, block.Output.Check(output.printed.String())
 	case err := <-j.ended:
 		j.ended <- err
 		return j, fmt.Errorf("ended before it printed %q", block.Until)
@@ -123,24 +128,25 @@ func (r *runner) background(ctx context.Context, block Block) (*job, error) {
 	}
 }
 
-// watcher passes text on and closes seen once a certain text has appeared.
+// watcher passes text on and closes seen once a line with a certain text has appeared.
 type watcher struct {
 	out  io.Writer
 	text []byte
 	seen chan struct{}
-	// tail is the end of the output so far that may be the start of the text.
-	tail  []byte
-	found bool
+	// printed is the output up to that line.
+	printed bytes.Buffer
+	found   bool
 }
 
 func (w *watcher) Write(text []byte) (int, error) {
 	if !w.found {
-		w.tail = append(w.tail, text...)
-		if bytes.Contains(w.tail, w.text) {
+		w.printed.Write(text)
+		_, after, _ := bytes.Cut(w.printed.Bytes(), w.text)
+		if _, rest, ended := bytes.Cut(after, []byte("\n")); ended {
+			w.printed.Truncate(w.printed.Len() - len(rest))
 			w.found = true
 			close(w.seen)
 		}
-		w.tail = w.tail[max(0, len(w.tail)-len(w.text)):]
 	}
 	return w.out.Write(text)
 }
