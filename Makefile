@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: The Espalier authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Everything here needs Go, git and a C compiler, nothing else. Tools are built from the versions pinned in tools/go.mod.
+# To build, you need Go and git. The race detector, and Gitea and Dex, which some tests start, also need a C compiler. Tools are built from
+# the versions pinned in tools/go.mod.
 # Set RELEASE=yes for a reproducible, stripped build; without it the binaries share their compiled packages with the tests,
 # which saves minutes.
 
