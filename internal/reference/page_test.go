@@ -74,6 +74,27 @@ func TestThePagesAreUpToDate(t *testing.T) {
 	}
 }
 
+// Examples of kinds contain nothing that only programs read, such as a packed chart.
+func TestExamplesOfKindsAreReadable(t *testing.T) {
+	pages, err := KindPages(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := 0
+	for name, page := range pages {
+		for _, part := range strings.Split(page, "```yaml\n")[1:] {
+			example, _, _ := strings.Cut(part, "```")
+			examples++
+			if packed.MatchString(example) {
+				t.Errorf("%s: an example nobody can read:\n%s", name, example)
+			}
+		}
+	}
+	if examples < 10 {
+		t.Errorf("found only %d examples", examples)
+	}
+}
+
 // Every link leads to a heading, every heading is unique, and every field has a description.
 func TestThePageIsComplete(t *testing.T) {
 	page, err := Page(root)
