@@ -40,6 +40,7 @@ var Rules = []Rule{
 	{Name: "names", Demand: "names say what a thing is for", find: findVagueNames},
 	{Name: "header", Demand: "every Go file names its authors and its licence", find: findMissingHeaders},
 	{Name: "unfinished", Demand: "unfinished work is an issue, not a comment", find: findUnfinishedWork},
+	{Name: "commands", Demand: "CI runs the commands that a page shows, or the page says why not", find: findUnmarkedCommands},
 	{Name: "words", Demand: "texts use the words of CONTRIBUTING.md", find: findWrongWords},
 	{Name: "machine-paths", Demand: "no file names a path of somebody's machine", find: findMachinePaths},
 	{Name: "sleep", Demand: "nothing is synchronised by sleeping", Exemptable: true, find: findSleeps},

@@ -279,6 +279,18 @@ var ruleCases = map[string]map[string]ruleCase{
 		"a page may say so":   single("CONTRIBUTING.md", "A "+todo+" is not a plan.\n"),
 		"a word that has one": single("internal/run/a.go", "package run\n\n// MAS"+todo+"NT\n"),
 	},
+	"commands": {
+		"run":                  single("docs/a.md", "<!-- run -->\n```sh\nls\n```\n"),
+		"run in background":    single("README.md", "<!-- run in background until \"ready\" -->\n```sh\nls\n```\n"),
+		"not run":              single("examples/a/README.md", "1. List it:\n\n   <!-- not run: it needs a cluster -->\n   ```sh\n   ls\n   ```\n"),
+		"no mark":              single("docs/a/b.md", "# A\n\n```sh\nls\n```\n", "docs/a/b.md:3"),
+		"no reason":            single("docs/a.md", "<!-- not run: -->\n```sh\nls\n```\n", "docs/a.md:2"),
+		"a mark further above": single("docs/a.md", "<!-- not run: why -->\n\n```sh\nls\n```\n", "docs/a.md:3"),
+		"a mark for one block": single("docs/a.md", "<!-- run -->\n```sh\nls\n```\n\n   ```sh\n   ls\n   ```\n", "docs/a.md:6"),
+		"another name":         single("docs/a.md", "<!-- not run: why -->\n```bash\nls\n```\n\n```shell\nls\n```\n", "docs/a.md:2", "docs/a.md:6"),
+		"another language":     single("docs/a.md", "```yaml\na: b\n```\n"),
+		"no page":              single("tools/README.md", "```sh\nls\n```\n"),
+	},
 	"words": {
 		"in a page":                  worded("docs/a.md", "# A\n\nAll texts are made afresh.\n", "docs/a.md:3"),
 		"in another case":            worded("README.md", "Afresh!\n", "README.md:1"),
