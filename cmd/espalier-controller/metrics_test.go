@@ -126,6 +126,7 @@ func TestMetricsTellOfJobs(t *testing.T) {
 		`espalier_pipelines{ready="False"} 1`,
 		`espalier_pipeline_pull_requests_open 0`,
 	)
+	body += shardMetrics(t, server)
 	t.Run("names of users' objects are no labels", func(t *testing.T) {
 		if at := strings.Index(body, "medlar"); at >= 0 {
 			t.Errorf("the metrics have %s", body[at:min(len(body), at+100)])
@@ -139,6 +140,21 @@ func TestMetricsTellOfJobs(t *testing.T) {
 		}
 		p.awaitMetrics(t, `espalier_job_duration_seconds_count{result="Deleted"} 1`, `espalier_job_duration_seconds_count{result="Succeeded"} 1`)
 	})
+}
+
+// shardMetrics returns the metrics of a process that works on one of two shards; nobody works on the other one.
+func shardMetrics(t *testing.T, server *testkit.APIServer) string {
+	t.Helper()
+	namespace := server.Namespace(t)
+	p := launch(t, "--namespaces", namespace, "--leader-elect-namespace", namespace, "--system-namespace", namespace, "--shard", "1/2")
+	body := p.awaitMetrics(t, `espalier_shard{shard="1",shards="2"} 1`, `leader_election_master_status{name="espalier-controller"} 1`)
+	for _, number := range []string{"1", "2"} {
+		series := fmt.Sprintf(`espalier_shard_renewed_timestamp_seconds{lease="espalier-controller",shard=%q,shards="2"} `, number)
+		if !strings.Contains(body, "\n"+series) {
+			t.Errorf("the process of shard 1 does not tell when shard %s was last renewed", number)
+		}
+	}
+	return body
 }
 
 // Only the leader counts, so that sums over all replicas are right.

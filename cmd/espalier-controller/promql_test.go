@@ -28,7 +28,7 @@ var words = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\$?[a-zA-Z_:][a-zA-Z0-9_:]*|[0
 
 var (
 	functions = []string{
-		"sum", "max", "min", "count", "rate", "increase", "absent", "histogram_quantile",
+		"sum", "max", "min", "count", "rate", "increase", "absent", "histogram_quantile", "time",
 	}
 	groupings = []string{"by", "without"}
 	operators = []string{"and", "or", "unless"}

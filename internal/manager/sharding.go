@@ -33,7 +33,14 @@ var shardMetric = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		"It is missing if the process does not share the work.",
 }, []string{"shard", "shards"})
 
-func init() { metrics.Registry.MustRegister(shardMetric) }
+// renewedMetric is a time, not an age, so that it needs no update where nothing happens, which is what it is about.
+var renewedMetric = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	Name: "espalier_shard_renewed_timestamp_seconds",
+	Help: "When a process last renewed its claim to a shard, by lease and for all shards, as the processes that work on a shard see it. " +
+		"For a shard that was never taken, when the process that reports it started.",
+}, []string{"lease", "shard", "shards"})
+
+func init() { metrics.Registry.MustRegister(shardMetric, renewedMetric) }
 
 // part returns the shard of this process.
 func (o *Options) part() shard.Shard {
@@ -78,6 +85,9 @@ type shardLock struct {
 	identity string
 	// lease is the Lease as last read or written.
 	lease *coordinationv1.Lease
+	// started is when the process started, and renewed when each shard was last renewed, for renewedMetric.
+	started time.Time
+	renewed map[shard.Shard]time.Time
 }
 
 var _ resourcelock.Interface = &shardLock{}
@@ -105,7 +115,7 @@ func newShardLock(config *rest.Config, opts Options, s shard.Shard) (*shardLock,
 	}
 	return &shardLock{
 		leases: client.Leases(namespace), meta: metav1.ObjectMeta{Namespace: namespace, Name: opts.leaseName()},
-		shard: s, identity: host + "_" + uuid.NewString(),
+		shard: s, identity: host + "_" + uuid.NewString(), started: time.Now(), renewed: map[shard.Shard]time.Time{},
 	}, nil
 }
 
@@ -164,6 +174,7 @@ func (l *shardLock) Create(ctx context.Context, record resourcelock.LeaderElecti
 	created, err := l.leases.Create(toTheEnd(ctx), lease, metav1.CreateOptions{})
 	if err == nil {
 		l.lease = created
+		l.report()
 	}
 	return err
 }
@@ -194,8 +205,27 @@ func (l *shardLock) Update(ctx context.Context, record resourcelock.LeaderElecti
 	updated, err := l.leases.Update(ctx, lease, metav1.UpdateOptions{})
 	if err == nil {
 		l.lease = updated
+		l.report()
 	}
 	return err
+}
+
+// report tells when each shard was last renewed. Only processes that hold a shard write the Lease and get here: those that wait may have
+// just started, and know nothing of a shard whose record has been removed.
+func (l *shardLock) report() {
+	holders, err := holdersOf(l.lease)
+	if err != nil {
+		return // the next Get returns the error
+	}
+	for number := 1; number <= l.shard.Of; number++ {
+		s := shard.Shard{Number: number, Of: l.shard.Of}
+		if holder, held := holders[s]; held {
+			l.renewed[s] = holder.Renewed
+		} else if _, known := l.renewed[s]; !known {
+			l.renewed[s] = l.started
+		}
+		renewedMetric.WithLabelValues(l.meta.Name, strconv.Itoa(s.Number), strconv.Itoa(s.Of)).Set(float64(l.renewed[s].UnixMilli()) / 1000)
+	}
 }
 
 // write writes the holders into a lease, with the record of this process.

@@ -6,6 +6,8 @@ package manager
 import (
 	"context"
 	"errors"
+	"maps"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -18,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"espalier.dev/internal/shard"
 	"espalier.dev/internal/testkit"
@@ -300,4 +303,52 @@ func TestOutsideOfAClusterTheLeaseNeedsANamespace(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "--leader-elect-namespace") {
 		t.Errorf("%v", err)
 	}
+}
+
+// The holder of a shard reports when each shard of its division was last renewed, also for one that has been released or never was held.
+func TestRenewalsOfShardsAreReported(t *testing.T) {
+	l := newLocks(t)
+	a, b := l.of("a", "1/3").(*shardLock), l.of("b", "2/3")
+	check := func(number string, want time.Time) {
+		t.Helper()
+		if got := reportedRenewal(t, number, "3"); math.Abs(got-float64(want.UnixMilli())/1000) > 0.002 {
+			t.Errorf("shard %s was last renewed at %f, not at %s", number, got, want)
+		}
+	}
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	l.takes(b)
+	l.takes(a)
+	check("1", start.Add(2*time.Second))
+	check("2", start.Add(1*time.Second))
+	check("3", a.started)
+	l.takes(b)
+	l.takes(a)
+	check("2", start.Add(3*time.Second))
+	l.letsGo(b)
+	l.takes(a)
+	check("1", start.Add(6*time.Second))
+	check("2", start.Add(3*time.Second))
+	check("3", a.started)
+}
+
+// reportedRenewal returns the metric of a shard; 0 if it is not reported.
+func reportedRenewal(t *testing.T, number, of string) float64 {
+	t.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			labels := map[string]string{}
+			for _, label := range metric.GetLabel() {
+				labels[label.GetName()] = label.GetValue()
+			}
+			want := map[string]string{"lease": LeaseName, "shard": number, "shards": of}
+			if family.GetName() == "espalier_shard_renewed_timestamp_seconds" && maps.Equal(labels, want) {
+				return metric.GetGauge().GetValue()
+			}
+		}
+	}
+	return 0
 }

@@ -21,6 +21,28 @@ var examples = map[string][]example{
 			`leader_election_master_status{name="espalier-controller", pod="b"} 0x8 1x7`,
 		}, 9, nil},
 	},
+	// The samples begin at 1772366400.
+	"EspalierNobodyWorksOnShard": {
+		{"one of two", []string{
+			`espalier_shard_renewed_timestamp_seconds{lease="a", shard="1", shards="2", pod="a"} 1772366400+60x10`,
+			`espalier_shard_renewed_timestamp_seconds{lease="a", shard="2", shards="2", pod="a"} 1772366400+60x2 1772366520x10`,
+		}, 8, []string{`{lease="a", shard="2", shards="2"}`}},
+		{"not long enough", []string{
+			`espalier_shard_renewed_timestamp_seconds{lease="a", shard="2", shards="2", pod="a"} 1772366400+60x2 1772366520x10`,
+		}, 7, nil},
+		{"the same number under another lease", []string{
+			`espalier_shard_renewed_timestamp_seconds{lease="a", shard="2", shards="2", pod="a"} 1772366400x10`,
+			`espalier_shard_renewed_timestamp_seconds{lease="b", shard="2", shards="2", pod="b"} 1772366400+60x10`,
+		}, 8, []string{`{lease="a", shard="2", shards="2"}`}},
+		{"one reporter hangs", []string{
+			`espalier_shard_renewed_timestamp_seconds{lease="a", shard="2", shards="2", pod="a"} 1772366400x10`,
+			`espalier_shard_renewed_timestamp_seconds{lease="a", shard="2", shards="2", pod="b"} 1772366400+60x10`,
+		}, 8, nil},
+		{"taken again", []string{
+			`espalier_shard_renewed_timestamp_seconds{lease="a", shard="2", shards="2", pod="a"} 1772366400x4 1772366700+60x10`,
+		}, 8, nil},
+		{"no shards", []string{`leader_election_master_status{name="espalier-controller", pod="a"} 1x10`}, 8, nil},
+	},
 	"EspalierJobsFail": {
 		{"two of three", []string{
 			`espalier_job_duration_seconds_count{result="Failed"} 0+2x60`, `espalier_job_duration_seconds_count{result="Succeeded"} 0+1x60`,

@@ -8,7 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // Each shard has its own Deployment, whose process knows its number, and whose pods belong only to it.
@@ -41,8 +45,40 @@ func TestEachShardHasADeployment(t *testing.T) {
 	if objects["Deployment "+system+"/espalier-controller"] != nil {
 		t.Error("there is a Deployment for all of the work as well")
 	}
-	if objects["PodDisruptionBudget "+system+"/espalier-controller"] == nil {
-		t.Error("replicas of shards have no disruption budget")
+}
+
+// Each shard has one active replica: its own replicas are spread over nodes, and a drain takes one of them at a time, whatever the other
+// shards' pods do.
+func TestReplicasOfAShardAreSpread(t *testing.T) {
+	const shards = 2
+	objects := byKey(t, rendered(t, "controller: {shards: 2, replicas: 2}"))
+	for number := 1; number <= shards; number++ {
+		name := fmt.Sprintf("%s/espalier-controller-%d", system, number)
+		deployment, budget := &appsv1.Deployment{}, &policyv1.PodDisruptionBudget{}
+		for kind, into := range map[string]any{"Deployment ": deployment, "PodDisruptionBudget ": budget} {
+			if objects[kind+name] == nil {
+				t.Fatalf("there is no %s%s", kind, name)
+			}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(objects[kind+name].Object, into); err != nil {
+				t.Fatal(err)
+			}
+		}
+		own := deployment.Spec.Selector
+		if diff := cmp.Diff(own, budget.Spec.Selector); diff != "" {
+			t.Errorf("the budget of shard %d covers other pods than its Deployment: %s", number, diff)
+		}
+		constraints := deployment.Spec.Template.Spec.TopologySpreadConstraints
+		for _, constraint := range constraints {
+			if diff := cmp.Diff(own, constraint.LabelSelector); diff != "" {
+				t.Errorf("shard %d is spread over %s among other pods than its own: %s", number, constraint.TopologyKey, diff)
+			}
+		}
+		if len(constraints) != 2 {
+			t.Errorf("shard %d is spread over %d kinds of places, not over nodes and zones", number, len(constraints))
+		}
+	}
+	if objects["PodDisruptionBudget "+system+"/espalier-controller"] != nil {
+		t.Error("a second budget covers all pods: the API server refuses to evict a pod with two")
 	}
 }
 
