@@ -67,9 +67,32 @@ func TestContentFromARegistry(t *testing.T) {
 	}
 }
 
-// Of the credentials in the Context and the configuration, the pod gets only the one for the registry of its image.
+// Of the credentials in the Context and the configuration, the pod gets only those for the registries of its images.
 func TestTheImageIsPulledWithTheCredentialOfItsRegistry(t *testing.T) {
-	w := newWorld(t)
+	for name, test := range map[string]struct {
+		helper string
+		pulls  map[string]string
+	}{
+		"espalier-container is public": {helperImage, map[string]string{
+			"one.example.com/shop:1":      `{"auths":{"one.example.com":{"password":"one-w0rd","username":"robot"}}}`,
+			"two.example.com:5000/shop:1": `{"auths":{"two.example.com:5000":{"password":"two-w0rd","username":"robot"}}}`,
+			"three.example.com/shop:1":    "",
+		}},
+		"espalier-container is private": {"one.example.com/espalier-container:1", map[string]string{
+			"one.example.com/shop:1": `{"auths":{"one.example.com":{"password":"one-w0rd","username":"robot"}}}`,
+			"two.example.com:5000/shop:1": `{"auths":{"one.example.com":{"password":"one-w0rd","username":"robot"},` +
+				`"two.example.com:5000":{"password":"two-w0rd","username":"robot"}}}`,
+			"three.example.com/shop:1": `{"auths":{"one.example.com":{"password":"one-w0rd","username":"robot"}}}`,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) { checkPulls(t, test.helper, test.pulls) })
+	}
+}
+
+// checkPulls compares the pull secrets of pods, by image, for an image with espalier-container.
+func checkPulls(t *testing.T, helper string, pulls map[string]string) {
+	t.Helper()
+	w := newWorld(t, func(o *container.Options) { o.HelperImage = helper })
 	login := func(name, host string) *corev1.Secret {
 		return &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}, Type: corev1.SecretTypeDockerConfigJson,
@@ -79,11 +102,7 @@ func TestTheImageIsPulledWithTheCredentialOfItsRegistry(t *testing.T) {
 	w.Create(login("one", "one.example.com"), login("two", "two.example.com:5000"),
 		testkit.Context(w.Namespace, landscaper.DefaultContextName).PullSecret("one").Build())
 	w.process("")
-	for image, want := range map[string]string{
-		"one.example.com/shop:1":      `{"auths":{"one.example.com":{"password":"one-w0rd","username":"robot"}}}`,
-		"two.example.com:5000/shop:1": `{"auths":{"two.example.com:5000":{"password":"two-w0rd","username":"robot"}}}`,
-		"three.example.com/shop:1":    "",
-	} {
+	for image, want := range pulls {
 		host, _, _ := strings.Cut(image, ".")
 		pod := w.pod(w.item(host, "image: "+image+"\nregistryPullSecrets: [{name: two}]"))
 		got := ""

@@ -213,7 +213,8 @@ func unread(field string, err error) error {
 	return failure.NewRetryable(details(cmp.Or(failure.DetailsOf(err).Reason, ReasonContentNotFound)), err)
 }
 
-// pullDocument returns the docker configuration with the credential for an image; nil if there is none.
+// pullDocument returns the docker configuration with the credentials for an image and for the one with espalier-container; nil if there are
+// none. If both are in one registry, and have different credentials there, that of the image counts.
 func (d *Deployer) pullDocument(ctx context.Context, image string, scope *lsv1alpha1.Context) ([]byte, error) {
 	if scope.OCMConfig == nil && len(scope.RegistryPullSecrets) == 0 {
 		return nil, nil
@@ -222,25 +223,33 @@ func (d *Deployer) pullDocument(ctx context.Context, image string, scope *lsv1al
 	if err != nil {
 		return nil, unfetched(fmt.Errorf("the Context %s/%s with the pull secrets: %w", scope.Namespace, scope.Name, err))
 	}
-	reference, err := component.ParseImageReference(image)
-	if err != nil {
-		return nil, invalidContent(err)
+	auths := map[string]any{}
+	for _, pulled := range []string{d.options.HelperImage, image} {
+		reference, err := component.ParseImageReference(pulled)
+		if err != nil {
+			return nil, invalidContent(err)
+		}
+		credential, found := known.Credentials.Find(placeOf(reference))
+		if found && (credential.Username != "" || credential.Password != "") {
+			auths[registryOf(reference)] = map[string]string{"username": credential.Username, "password": credential.Password}
+		}
 	}
-	at := placeOf(reference)
-	credential, found := known.Credentials.Find(at)
-	if !found || credential.Username == "" && credential.Password == "" {
+	if len(auths) == 0 {
 		return nil, nil
 	}
-	host := at.Host
-	if strings.Contains(strings.SplitN(reference.Repository, "/", 2)[0], ":") {
-		host += ":" + at.Port
+	return json.Marshal(map[string]any{"auths": auths})
+}
+
+// registryOf returns the name of an image's registry in a docker configuration.
+func registryOf(reference component.ImageReference) string {
+	at := placeOf(reference)
+	switch {
+	case at.Host == dockerHub:
+		return "https://index.docker.io/v1/"
+	case strings.Contains(strings.SplitN(reference.Repository, "/", 2)[0], ":"):
+		return at.Host + ":" + at.Port
 	}
-	if host == dockerHub {
-		host = "https://index.docker.io/v1/"
-	}
-	return json.Marshal(map[string]any{"auths": map[string]any{host: map[string]string{
-		"username": credential.Username, "password": credential.Password,
-	}}})
+	return at.Host
 }
 
 const dockerHub = "docker.io"
