@@ -6,6 +6,7 @@ package bugreport_test
 import (
 	"encoding/base64"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,7 @@ import (
 	"espalier.dev/internal/cli/bugreport"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/clitest"
+	"espalier.dev/internal/testkit/kubelet"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -181,6 +183,57 @@ func viewerOf(namespace string) []client.Object {
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "viewer"},
 			Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "somebody"}},
 		},
+	}
+}
+
+// Of a process that was killed, the report has the log before the restart, and why it ended; another container of the pod has its own log.
+func TestRestartsAreInTheReport(t *testing.T) {
+	server := testkit.Server(t)
+	namespace := server.Namespace(t)
+	const secret = "Kq_cAnary+Zx"
+	testkit.Create(t, server, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "password"}, Data: map[string][]byte{"password": []byte(secret)},
+	})
+	node := kubelet.ServeLogs(t, server.Config(), func(w io.Writer, request kubelet.LogRequest) error {
+		run := map[bool]string{false: "now", true: "before"}[request.Previous]
+		_, err := fmt.Fprintf(w, "%s of %s is at work %s with %s\n", request.Container, request.Pod, run, secret)
+		return err
+	})
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "espalier-controller-x"}, Spec: corev1.PodSpec{NodeName: node}}
+	for _, name := range []string{"controller", "proxy"} {
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: name, Image: "example.org/i:1"})
+	}
+	testkit.Create(t, server, pod)
+	killed := kubelet.Running("controller")
+	killed.RestartCount = 3
+	killed.LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+		Reason: "OOMKilled", ExitCode: 137, Message: "while it read " + secret,
+	}}
+	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{killed, kubelet.Running("proxy")}}
+	if err := server.Client().Status().Update(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+
+	files, _ := collect(t, server, namespace, "--system-namespace", namespace)
+	for path, want := range map[string][]string{
+		"controllers/pods.yaml":                                     {"reason: OOMKilled", "exitCode: 137", "restarts: 3", "while it read <masked>"},
+		"controllers/espalier-controller-x-controller.log":          {"controller of espalier-controller-x is at work now with <masked>"},
+		"controllers/espalier-controller-x-controller.previous.log": {"controller of espalier-controller-x is at work before with <masked>"},
+		"controllers/espalier-controller-x-proxy.log":               {"proxy of espalier-controller-x is at work now with <masked>"},
+	} {
+		for _, text := range want {
+			if !strings.Contains(files[path], text) {
+				t.Errorf("%s lacks %q:\n%s", path, text, files[path])
+			}
+		}
+	}
+	if text, found := files["controllers/espalier-controller-x-proxy.previous.log"]; found {
+		t.Errorf("there is an earlier log of a container that was never restarted:\n%s", text)
+	}
+	for path, text := range files {
+		if strings.Contains(text, secret) {
+			t.Errorf("%s shows the password:\n%s", path, text)
+		}
 	}
 }
 

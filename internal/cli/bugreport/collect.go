@@ -16,7 +16,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -162,48 +161,7 @@ func (c *collector) system(ctx context.Context) {
 		}
 	}
 	c.add("controllers/deployments.yaml", "images, arguments and replicas of Deployments in namespace "+c.System, told)
-	var pods corev1.PodList
-	if err := c.Client.List(ctx, &pods, client.InNamespace(c.System)); err != nil {
-		c.missing("controllers/logs", "logs of the controllers", err)
-		return
-	}
-	clientset, err := kubernetes.NewForConfig(c.config)
-	if err != nil {
-		c.missing("controllers/logs", "logs of the controllers", err)
-		return
-	}
-	for _, pod := range pods.Items {
-		if strings.HasPrefix(pod.Name, "espalier-") {
-			c.pod(ctx, clientset.CoreV1().RESTClient(), &pod)
-		}
-	}
-}
-
-// pod takes the end of the log and the metrics of one process.
-func (c *collector) pod(ctx context.Context, api rest.Interface, pod *corev1.Pod) {
-	for _, part := range []struct {
-		name, about string
-		request     *rest.Request
-	}{
-		{
-			"controllers/" + pod.Name + ".log", fmt.Sprintf("the last %d lines of the log of pod %s", logLines, pod.Name),
-			api.Get().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("log").
-				Param("tailLines", fmt.Sprint(logLines)).Param("limitBytes", fmt.Sprint(logLimit)),
-		},
-		{
-			"controllers/" + pod.Name + ".metrics", "metrics of pod " + pod.Name,
-			api.Get().Namespace(pod.Namespace).Resource("pods").Name(pod.Name + ":" + metricsPort).SubResource("proxy").Suffix("metrics"),
-		},
-	} {
-		limited, cancel := context.WithTimeout(ctx, podLimit)
-		content, err := part.request.DoRaw(limited)
-		cancel()
-		if err != nil {
-			c.missing(part.name, part.about, err)
-			continue
-		}
-		c.files = append(c.files, file{name: part.name, about: part.about, content: c.lines(string(content))})
-	}
+	c.pods(ctx)
 }
 
 // argument is a flag; its value is left out where it is not known what to mask.

@@ -27,6 +27,8 @@ type LogRequest struct {
 	Context                   context.Context
 	Namespace, Pod, Container string
 	Follow, Timestamps        bool
+	// Previous asks for the log of the run before the last restart.
+	Previous bool
 	// Tail is the number of lines, -1 for all, and Since the earliest time; zero for all.
 	Tail  int
 	Since time.Time
@@ -53,7 +55,9 @@ func ServeLogs(t testing.TB, config *rest.Config, serve func(w io.Writer, reques
 }
 
 func requestOf(query url.Values) LogRequest {
-	request := LogRequest{Follow: query.Get("follow") == "true", Timestamps: query.Get("timestamps") == "true", Tail: -1}
+	request := LogRequest{
+		Follow: query.Get("follow") == "true", Timestamps: query.Get("timestamps") == "true", Previous: query.Get("previous") == "true", Tail: -1,
+	}
 	if lines, err := strconv.Atoi(query.Get("tailLines")); err == nil {
 		request.Tail = lines
 	}
