@@ -145,7 +145,7 @@ func eachFlow(b *testing.B, benchmark func(*testing.B, lsv1alpha1.Flow)) {
 }
 
 // settle returns when events, which are sent in the background, have arrived: after a second without a request.
-func (s *stand) settle(b *testing.B) {
+func (s *stand) settle(b testing.TB) {
 	b.Helper()
 	before := s.served(b)
 	for {
@@ -171,7 +171,7 @@ func (s *stand) idle(b *testing.B) measure.Requests {
 }
 
 // wait lets time pass, which is part of the measurement.
-func wait(b *testing.B, length time.Duration) {
+func wait(b testing.TB, length time.Duration) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), length)
 	defer cancel()

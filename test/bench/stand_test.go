@@ -31,7 +31,7 @@ const (
 )
 
 // newStand starts everything and creates the namespaces, the Context and the Target. Installations on it follow one flow.
-func newStand(b *testing.B, flow lsv1alpha1.Flow, arguments ...string) *stand {
+func newStand(b testing.TB, flow lsv1alpha1.Flow, arguments ...string) *stand {
 	b.Helper()
 	s := newServer(b, flow)
 	s.run(b, s.server.Kubeconfig(), arguments...)
@@ -39,7 +39,7 @@ func newStand(b *testing.B, flow lsv1alpha1.Flow, arguments ...string) *stand {
 }
 
 // newServer returns a stand without controllers.
-func newServer(b *testing.B, flow lsv1alpha1.Flow) *stand {
+func newServer(b testing.TB, flow lsv1alpha1.Flow) *stand {
 	b.Helper()
 	s := &stand{flow: flow, server: testkit.NewServer(b, testkit.ProjectCRDs())}
 	s.deploys = func(installation string) string { return installation }
@@ -55,7 +55,7 @@ func newServer(b *testing.B, flow lsv1alpha1.Flow) *stand {
 }
 
 // prepare creates a namespace whose installations deploy to the cluster of a kubeconfig.
-func (s *stand) prepare(b *testing.B, name, kubeconfig string) {
+func (s *stand) prepare(b testing.TB, name, kubeconfig string) {
 	b.Helper()
 	for _, object := range []client.Object{
 		namespaceNamed(name), namespaceNamed(name + "-target"),
@@ -66,18 +66,18 @@ func (s *stand) prepare(b *testing.B, name, kubeconfig string) {
 }
 
 // run starts the controllers and ends them with the benchmark.
-func (s *stand) run(b *testing.B, kubeconfig string, arguments ...string) {
+func (s *stand) run(b testing.TB, kubeconfig string, arguments ...string) {
 	b.Helper()
 	s.controllers = measure.StartControllers(b, kubeconfig, append(arguments, "--approval-address=0")...)
 }
 
 // served returns the requests to the API server since it started, except those of this process.
-func (s *stand) served(b *testing.B) measure.Requests {
+func (s *stand) served(b testing.TB) measure.Requests {
 	b.Helper()
 	return s.meter.Requests(b)
 }
 
-func check(b *testing.B, err error) {
+func check(b testing.TB, err error) {
 	b.Helper()
 	if err != nil {
 		b.Fatal(err)

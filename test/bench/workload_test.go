@@ -155,13 +155,13 @@ func names(prefix string, count int) []string {
 }
 
 // each calls a function for all names, several concurrently.
-func each(b *testing.B, all []string, do func(context.Context, string) error) {
+func each(b testing.TB, all []string, do func(context.Context, string) error) {
 	b.Helper()
 	eachOf(b, writers, all, do)
 }
 
 // eachOf does so with the given number of workers.
-func eachOf(b *testing.B, number int, all []string, do func(context.Context, string) error) {
+func eachOf(b testing.TB, number int, all []string, do func(context.Context, string) error) {
 	b.Helper()
 	queue := make(chan string)
 	var workers sync.WaitGroup
@@ -185,7 +185,7 @@ func eachOf(b *testing.B, number int, all []string, do func(context.Context, str
 }
 
 // create creates roots that deploy one config map each, and waits until they have succeeded.
-func (s *stand) create(b *testing.B, all []string) time.Duration {
+func (s *stand) create(b testing.TB, all []string) time.Duration {
 	b.Helper()
 	return s.await(b, all, s.finished(nil), func() {
 		each(b, all, func(ctx context.Context, name string) error {
@@ -195,7 +195,7 @@ func (s *stand) create(b *testing.B, all []string) time.Duration {
 }
 
 // update requests another job of each, or in the continuous flow makes each deploy another value.
-func (s *stand) update(b *testing.B, all []string) time.Duration {
+func (s *stand) update(b testing.TB, all []string) time.Duration {
 	b.Helper()
 	var list lsv1alpha1.InstallationList
 	check(b, s.client.List(b.Context(), &list, client.InNamespace(namespace)))
@@ -219,7 +219,7 @@ func (s *stand) update(b *testing.B, all []string) time.Duration {
 	})
 }
 
-func (s *stand) remove(b *testing.B, all []string) time.Duration {
+func (s *stand) remove(b testing.TB, all []string) time.Duration {
 	b.Helper()
 	gone := func(event watch.Event, _ *lsv1alpha1.Installation) (bool, error) {
 		return event.Type == watch.Deleted, nil
@@ -254,7 +254,7 @@ func (s *stand) finished(before map[string]lsv1alpha1.Installation) verdict {
 const patience = 10 * time.Minute
 
 // await performs an action and measures the time until all the named installations have reached the expected state.
-func (s *stand) await(b *testing.B, all []string, judge verdict, act func()) time.Duration {
+func (s *stand) await(b testing.TB, all []string, judge verdict, act func()) time.Duration {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), patience)
 	defer cancel()
