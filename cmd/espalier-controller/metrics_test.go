@@ -151,7 +151,7 @@ func shardMetrics(t *testing.T, server *testkit.APIServer) string {
 	for _, number := range []string{"1", "2"} {
 		series := fmt.Sprintf(`espalier_shard_renewed_timestamp_seconds{lease="espalier-controller",shard=%q,shards="2"} `, number)
 		if !strings.Contains(body, "\n"+series) {
-			t.Errorf("the process of shard 1 does not tell when shard %s was last renewed", number)
+			t.Errorf("the process of shard 1 does not report when shard %s was last renewed", number)
 		}
 	}
 	return body

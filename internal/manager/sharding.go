@@ -33,7 +33,7 @@ var shardMetric = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		"It is missing if the process does not share the work.",
 }, []string{"shard", "shards"})
 
-// renewedMetric is a time, not an age, so that it needs no update where nothing happens, which is what it is about.
+// renewedMetric is a time, not an age, so that it is right without updates.
 var renewedMetric = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Name: "espalier_shard_renewed_timestamp_seconds",
 	Help: "When a process last renewed its claim to a shard, by lease and for all shards, as the processes that work on a shard see it. " +
@@ -210,8 +210,8 @@ func (l *shardLock) Update(ctx context.Context, record resourcelock.LeaderElecti
 	return err
 }
 
-// report tells when each shard was last renewed. Only processes that hold a shard write the Lease and get here: those that wait may have
-// just started, and know nothing of a shard whose record has been removed.
+// report updates renewedMetric. It is called after writes, so only by processes that hold a shard: one that waits may have just started, and
+// does not know when a shard was renewed whose record has been removed.
 func (l *shardLock) report() {
 	holders, err := holdersOf(l.lease)
 	if err != nil {
