@@ -11,13 +11,13 @@ import (
 	"espalier.dev/internal/testkit/measure"
 )
 
-// requestsOfARoot and requestsOfADeletion are the figures of BenchmarkOne in docs/performance.md. Where they change, so does the page.
+// requestsOfARoot and requestsOfADeletion are the most that docs/performance.md says: the figures of BenchmarkOne.
 var requestsOfARoot = map[lsv1alpha1.Flow]int{lsv1alpha1.FlowJob: 14, lsv1alpha1.FlowContinuous: 12}
 
 const requestsOfADeletion = 17
 
-// TestCost counts what BenchmarkOne counts, with the controllers in this process. Of a few roots, the cheapest counts: where the machine is
-// busy, some take longer than two seconds, and then report that they wait.
+// TestCost counts what BenchmarkOne counts, with the controllers in this process. Of a few roots, the cheapest counts: on a busy machine,
+// some take longer than two seconds, and then report that they wait.
 func TestCost(t *testing.T) {
 	for _, flow := range []lsv1alpha1.Flow{lsv1alpha1.FlowJob, lsv1alpha1.FlowContinuous} {
 		t.Run(string(flow), func(t *testing.T) {
@@ -36,11 +36,11 @@ func TestCost(t *testing.T) {
 				created = cheaper(created, between.Minus(before))
 				deleted = cheaper(deleted, s.served(t).Minus(between))
 			}
-			if got, want := created.Total(), requestsOfARoot[flow]; got != want {
-				t.Errorf("a root took %d requests, docs/performance.md says %d:\n%s", got, want, created)
+			if got, most := created.Total(), requestsOfARoot[flow]; got > most {
+				t.Errorf("a root took %d requests, more than the %d of docs/performance.md:\n%s", got, most, created)
 			}
-			if got := deleted.Total(); got != requestsOfADeletion {
-				t.Errorf("its deletion took %d requests, docs/performance.md says %d:\n%s", got, requestsOfADeletion, deleted)
+			if got := deleted.Total(); got > requestsOfADeletion {
+				t.Errorf("its deletion took %d requests, more than the %d of docs/performance.md:\n%s", got, requestsOfADeletion, deleted)
 			}
 		})
 	}

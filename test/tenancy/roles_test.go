@@ -29,9 +29,10 @@ import (
 
 // ledger records the requests of the controllers to the API server, and as which user.
 type ledger struct {
-	mu      sync.Mutex
-	tenants map[string]bool // rights needed by requests for tenants, as "verb resource"
-	denied  []string
+	mu sync.Mutex
+	// tenants are the rights that requests for tenants need, as "verb resource", and own those that the controllers need themselves.
+	tenants, own map[string]bool
+	denied       []string
 }
 
 func (l *ledger) config(config *rest.Config) *rest.Config {
@@ -45,11 +46,11 @@ type clerk struct {
 	next   http.RoundTripper
 }
 
-var namespaced = regexp.MustCompile(`^/(?:api/v1|apis/([^/]+)/[^/]+)/namespaces/[^/]+/([^/]+)(/[^/]+)?(/[^/]+)?$`)
+var resourcePath = regexp.MustCompile(`^/(?:api/v1|apis/([^/]+)/[^/]+)/(?:namespaces/[^/]+/)?([^/]+)(/[^/]+)?(/[^/]+)?$`)
 
 // rightOf returns the right that a request needs.
 func rightOf(request *http.Request) string {
-	match := namespaced.FindStringSubmatch(request.URL.Path)
+	match := resourcePath.FindStringSubmatch(request.URL.Path)
 	if match == nil {
 		return request.Method + " " + request.URL.Path
 	}
@@ -57,6 +58,9 @@ func rightOf(request *http.Request) string {
 	verb := verbs[request.Method]
 	if verb == "get" && match[3] == "" {
 		verb = "list"
+	}
+	if request.URL.Query().Get("watch") == "true" {
+		verb = "watch"
 	}
 	return strings.TrimSuffix(fmt.Sprintf("%s %s%s.%s", verb, match[2], match[4], match[1]), ".")
 }
@@ -68,6 +72,9 @@ func (c clerk) RoundTrip(request *http.Request) (*http.Response, error) {
 	user := request.Header.Get("Impersonate-User")
 	if user != "" {
 		c.ledger.tenants[rightOf(request)] = true
+		c.ledger.own["impersonate serviceaccounts"] = true
+	} else {
+		c.ledger.own[rightOf(request)] = true
 	}
 	if err == nil && response.StatusCode == http.StatusForbidden {
 		c.ledger.denied = append(c.ledger.denied, user+": "+rightOf(request))
@@ -83,8 +90,17 @@ var enforced = []string{
 	"update installations/finalizers.landscaper.gardener.cloud", "update executions/finalizers.landscaper.gardener.cloud",
 }
 
-// The controllers have their roles and that of strict tenancy, and the tenant the one for tenants. No request is denied, and no right of a
-// tenant is unused.
+// rare are rights of the controllers for situations that this test does not produce.
+var rare = []string{
+	"get contexts.landscaper.gardener.cloud", // a Context that was created together with its object, which the cache does not show yet
+	"get namespaces",                         // a namespace that is being deleted: see TestANamespaceGoesWithoutItsRights
+}
+
+// streamed are rights for lists, which come with watches where the API server can do that.
+var streamed = []string{"list contexts.landscaper.gardener.cloud", "list namespaces"}
+
+// The controllers have their roles and that of strict tenancy, and the tenant the one for tenants. No request is denied, and no right of the
+// latter two is unused.
 func TestTheRolesAreEnoughAndNoneIsTooMuch(t *testing.T) {
 	w := &tenant{managed.NewWorld(t, strictly)}
 	w.Options.SystemNamespace = w.APIServer.Namespace(t)
@@ -93,7 +109,7 @@ func TestTheRolesAreEnoughAndNoneIsTooMuch(t *testing.T) {
 	w.admit("default")
 	w.grant("default", "maps", configMaps("get", "list", "watch", "create", "update", "patch", "delete"))
 	w.letIn(prod)
-	book := &ledger{tenants: map[string]bool{}}
+	book := &ledger{tenants: map[string]bool{}, own: map[string]bool{}}
 	w.ManageOver(book.config(w.controllers()))
 	t.Run("workload", func(t *testing.T) {
 		for name, do := range map[string]func(*tenant){
@@ -115,11 +131,21 @@ func TestTheRolesAreEnoughAndNoneIsTooMuch(t *testing.T) {
 	for _, denied := range book.denied {
 		t.Errorf("denied: %s", denied)
 	}
-	for _, rule := range roles(t)[tenancy.RoleTenant] {
+	checkUsed(t, roles(t)[tenancy.RoleTenant], book.tenants, reviewed, enforced)
+	checkUsed(t, roles(t)["espalier-tenancy"], book.own, rare, streamed)
+}
+
+// checkUsed requires that each right of a role is used, or known to be needed otherwise.
+func checkUsed(t *testing.T, role []rbacv1.PolicyRule, used map[string]bool, otherwise ...[]string) {
+	t.Helper()
+	if len(role) == 0 {
+		t.Fatal("the role has no rights")
+	}
+	for _, rule := range role {
 		for _, resource := range rule.Resources {
 			for _, verb := range rule.Verbs {
 				right := strings.TrimSuffix(verb+" "+resource+"."+rule.APIGroups[0], ".")
-				if !book.tenants[right] && !slices.Contains(reviewed, right) && !slices.Contains(enforced, right) {
+				if !used[right] && !slices.Contains(slices.Concat(otherwise...), right) {
 					t.Errorf("nobody has used the right to %s", right)
 				}
 			}
