@@ -210,8 +210,8 @@ func (l *shardLock) Update(ctx context.Context, record resourcelock.LeaderElecti
 	return err
 }
 
-// report updates renewedMetric. It is called after writes, so only by processes that hold a shard: one that waits may have just started, and
-// does not know when a shard was renewed whose record has been removed.
+// report updates renewedMetric. It is called after writes, so only by processes that hold a shard: one that waits may have just started,
+// and does not know when a shard was renewed whose record has been removed.
 func (l *shardLock) report() {
 	holders, err := holdersOf(l.lease)
 	if err != nil {
