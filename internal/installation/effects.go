@@ -194,6 +194,8 @@ func (o Observed) AfterMetadata(effect Effect) Observed {
 		o.LabelLost = false
 	case RemoveFinalizer:
 		o.Finalizer = false
+	case Announce, Fail, Prepare, PropagateJob, Interrupt, Export, Notify, DeleteChildren, Tell, Restore, CleanUp, Observe, Ask, TellOfUpdate,
+		Convert, Adopt, LeaveFlow, EnterFlow:
 	}
 	return o
 }

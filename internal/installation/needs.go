@@ -28,27 +28,37 @@ const (
 // Needs returns the facts that the next decision needs and that were not read yet; empty if none.
 func Needs(o Observed) Need {
 	for _, effect := range decide(o).Do {
-		switch effect.(type) {
-		case Prepare:
-			if o.needsTurn() {
-				return NeedTurn
-			}
-			if o.Plan == nil {
-				return NeedPlan
-			}
-		case Export:
-			if o.Exporting == nil {
-				return NeedExports
-			}
-		case Restore:
-			if o.Plan == nil {
-				return NeedRestored
-			}
-		case Notify:
-			if !o.SuccessorsRead {
-				return NeedSuccessors
-			}
+		if need := needOf(o, effect); need != "" {
+			return need
 		}
+	}
+	return ""
+}
+
+func needOf(o Observed, effect Effect) Need {
+	switch effect.(type) {
+	case Prepare:
+		if o.needsTurn() {
+			return NeedTurn
+		}
+		if o.Plan == nil {
+			return NeedPlan
+		}
+	case Export:
+		if o.Exporting == nil {
+			return NeedExports
+		}
+	case Restore:
+		if o.Plan == nil {
+			return NeedRestored
+		}
+	case Notify:
+		if !o.SuccessorsRead {
+			return NeedSuccessors
+		}
+	case Announce, Grant, AddFinalizer, RemoveFinalizer, DropOperation, Fail, PropagateJob, Interrupt, DeleteChildren, Tell, Relabel, CleanUp,
+		Observe, Ask, TellOfUpdate, Convert, Adopt, LeaveFlow, EnterFlow:
+		// What is always observed suffices.
 	}
 	return ""
 }
@@ -70,6 +80,9 @@ func planned(o Observed, d Decision) Decision {
 			d.Do[i] = Export{Plan: o.Exporting}
 		case Restore:
 			d.Do[i] = Restore{Objects: e.Objects, Plan: o.Plan, Exports: o.Exporting}
+		case Announce, Grant, AddFinalizer, RemoveFinalizer, DropOperation, Fail, PropagateJob, Interrupt, Notify, DeleteChildren, Tell, Relabel,
+			CleanUp, Observe, Ask, TellOfUpdate, Convert, Adopt, LeaveFlow, EnterFlow:
+			// These have no plan.
 		}
 	}
 	return d

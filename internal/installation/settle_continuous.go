@@ -104,6 +104,8 @@ func recordEffect(inst *lsv1alpha1.Installation, o Observed, effect Effect) Obse
 			// Any other change is for the next job.
 			ObserveSpec(inst)
 		}
+	case Announce, Grant, AddFinalizer, RemoveFinalizer, DropOperation, Fail, Prepare, PropagateJob, Interrupt, Notify, DeleteChildren, Tell,
+		Relabel, Restore, CleanUp, Ask, TellOfUpdate, Convert, Adopt:
 	}
 	return o
 }

@@ -36,6 +36,7 @@ var Rules = []Rule{
 		find:       findLongSignatures,
 	},
 	{Name: "width", Demand: "a line has at most 140 characters, unless a message makes it longer", find: findLongLines},
+	{Name: "effects", Demand: "a switch over effects names all of them, itself or where its default clause passes them on", find: findIncompleteEffects},
 	{Name: "package-doc", Demand: "every package says what it is for", find: findUndocumentedPackages},
 	{Name: "names", Demand: "names say what a thing is for", find: findVagueNames},
 	{Name: "header", Demand: "every Go file names its authors and its licence", find: findMissingHeaders},

@@ -63,6 +63,15 @@ func branchy(ifs int) string {
 	return "package p\n\nfunc f(a, b bool) {\n" + strings.Repeat("\tif a {\n\t}\n", ifs) + "}\n"
 }
 
+// effectCase returns a work tree with the effects Add, Drop and Tell, and a function that starts with an effect as its argument.
+func effectCase(body string, want ...string) ruleCase {
+	return ruleCase{files: map[string]string{
+		"internal/pipeline/a.go": "package pipeline\n\ntype Effect interface{ effect() }\n\n" +
+			"func (Add) effect() {}\n\nfunc (Drop) effect() {}\n\nfunc (Tell) effect() {}\n",
+		"internal/controller/a.go": "package controller\n\nimport \"espalier.dev/internal/pipeline\"\n\nfunc f(effect pipeline.Effect) {\n" + body,
+	}, want: want}
+}
+
 // worded returns a work tree of one file and a table of words.
 func worded(name, text string, want ...string) ruleCase {
 	table := "| Say | Not |\n|---|---|\n| create | lamps are made **afresh**, **who is too late** |\n\n| Word | Meaning |\n|---|---|\n| x | **the middle** |\n"
@@ -235,6 +244,32 @@ var ruleCases = map[string]map[string]ruleCase{
 		"four and a test":     single("internal/testkit/a.go", "package p\n\nimport \"testing\"\n\nfunc f(t testing.TB, a, b, c, d int) {}\n"),
 		"five":                single("internal/loop/a.go", "package p\n\nfunc f(a, b int, c, d, e string) {}\n", "internal/loop/a.go:3"),
 		"five without a name": single("internal/loop/a.go", "package p\n\nfunc f(int, int, int, int, int) {}\n", "internal/loop/a.go:3"),
+	},
+	"effects": {
+		"all in one switch": effectCase("\tswitch effect.(type) {\n\tcase pipeline.Add, pipeline.Drop:\n\tcase pipeline.Tell:\n\t}\n}\n"),
+		"one is missing": effectCase(
+			"\tswitch effect.(type) {\n\tcase pipeline.Add, pipeline.Drop:\n\t}\n}\n",
+			"internal/controller/a.go:6",
+		),
+		"a default that does not pass them on": effectCase(
+			"\tswitch effect.(type) {\n\tcase pipeline.Add, pipeline.Drop:\n\tdefault:\n\t\treport()\n\t}\n}\n",
+			"internal/controller/a.go:6",
+		),
+		"the rest is passed on": effectCase(
+			"\tswitch e := effect.(type) {\n\tcase pipeline.Add:\n\tdefault:\n\t\tg(e)\n\t}\n}\n" +
+				"func g(effect pipeline.Effect) { h(effect) }\n" +
+				"func h(effect pipeline.Effect) {\n\tswitch effect.(type) {\n\tcase pipeline.Drop, pipeline.Tell:\n\t}\n}\n",
+		),
+		"one is missing in the rest": effectCase(
+			"\tswitch e := effect.(type) {\n\tcase pipeline.Add:\n\tdefault:\n\t\tg(e)\n\t}\n}\n"+
+				"func g(effect pipeline.Effect) {\n\tswitch effect.(type) {\n\tcase pipeline.Drop:\n\t}\n}\n",
+			"internal/controller/a.go:6",
+		),
+		"a switch over something else": effectCase("\tswitch effect.(type) {\n\tcase string:\n\t}\n}\n"),
+		"in the package of the effects": single("internal/pipeline/a.go",
+			"package pipeline\n\ntype Add struct{}\n\ntype Drop struct{}\n\nfunc (Add) effect() {}\n\nfunc (*Drop) effect() {}\n\n"+
+				"func f(effect Effect) {\n\tswitch effect.(type) {\n\tcase Add:\n\t}\n}\n",
+			"internal/pipeline/a.go:12"),
 	},
 	"width": {
 		"140 characters":           single("internal/run/a.go", "package p\n\n// "+strings.Repeat("x", 137)+"\n"),

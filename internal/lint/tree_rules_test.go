@@ -31,6 +31,23 @@ func TestTheProjectKeepsItsRules(t *testing.T) {
 	})
 }
 
+// TestEveryEffectIsExecuted keeps the rule "effects" from passing because it recognises nothing: each set of effects has a switch in the
+// shell.
+func TestEveryEffectIsExecuted(t *testing.T) {
+	tree, err := Load(os.DirFS(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := readEffects(tree)
+	executed := map[string]bool{}
+	code.each(func(s effectSwitch) { executed[s.set] = executed[s.set] || s.file.Dir() != s.set })
+	for _, kind := range []string{"installation", "execution", "deployitem", "deployitem/watchdog", "pipeline", "targetsync"} {
+		if set := "internal/" + kind; len(code.sets[set]) < 6 || !executed[set] {
+			t.Errorf("%s: effects %q, executed by a switch elsewhere: %t", set, code.sets[set], executed[set])
+		}
+	}
+}
+
 func report(t *testing.T, demand string, offences []Offence) {
 	t.Helper()
 	for _, offence := range offences {

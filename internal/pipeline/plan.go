@@ -37,6 +37,8 @@ func Plan(o Observed) Outlook {
 			outlook.Promotions = append(outlook.Promotions, e)
 		case Withdraw:
 			outlook.Withdrawals = append(outlook.Withdrawals, e)
+		case AddFinalizer, RemoveFinalizer, RemoveRequest, Announce:
+			// These promote nothing.
 		}
 	}
 	return outlook

@@ -116,6 +116,7 @@ func nameOf(effect Effect) string {
 		return e.Name
 	case RemoveTarget:
 		return e.Name
+	case AddFinalizer, RemoveFinalizer, SeeRotation, Hear, Refuse:
 	}
 	return ""
 }
@@ -170,6 +171,7 @@ func changed(o Observed, effect Effect, secret Secret) Observed {
 	case RemoveTarget:
 		o.Targets = maps.Clone(o.Targets)
 		delete(o.Targets, e.Name)
+	case Refuse:
 	}
 	return o
 }

@@ -159,8 +159,10 @@ func (k *kind) Act(
 		})
 	case watchdog.TimeOut:
 		return o, e.Err
-	default: // the status write does the rest
+	case watchdog.Adopt, watchdog.NoteJob, watchdog.Tell, watchdog.TellUnasked: // the status write does it
 		return o, nil
+	default:
+		return o, fmt.Errorf("unknown effect %T: this is a bug in the controller", effect)
 	}
 }
 
