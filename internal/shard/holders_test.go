@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"espalier.dev/internal/shard"
 )
 
@@ -94,8 +96,10 @@ func TestThoseWhoAreWaitedForTogether(t *testing.T) {
 	patient := holder("a", 1)
 	patient.Seconds = 60
 	got := shard.Holders{oneOfTwo: patient, twoOfTwo: holder("b", 2)}.Together()
-	if want := holder("b", 2); got.Identity != "b" || got.Renewed != want.Renewed || got.Seconds != 60 {
-		t.Errorf("together they are %+v", got)
+	want := holder("b", 2)
+	want.Seconds = 60
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 	if got := (shard.Holders{oneOfTwo: {}}).Together(); got != (shard.Holder{}) {
 		t.Errorf("nobody is %+v", got)

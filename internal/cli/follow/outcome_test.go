@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -21,8 +22,9 @@ func TestTimeoutTellsWhetherTheAnswerIsOld(t *testing.T) {
 	object.Status.RunStatus = lsv1alpha1.RunStatus{Phase: lsv1alpha1.PhaseProgressing, JobID: "a"}
 	r := &waiting{Wait: Wait{Timeout: time.Minute}}
 	fresh := r.timedOut(nodeOf(object), nil)
-	if fresh.Code != cli.ExitTimeout || fresh.Verdict != "is not done after 1m0s, in phase Progressing" || fresh.JobID != "a" {
-		t.Errorf("got %+v", fresh)
+	want := &End{Code: cli.ExitTimeout, Phase: lsv1alpha1.PhaseProgressing, JobID: "a", Verdict: "is not done after 1m0s, in phase Progressing"}
+	if diff := cmp.Diff(want, fresh); diff != "" {
+		t.Error(diff)
 	}
 	r.outdated = errors.New("connection refused")
 	if old := r.timedOut(nodeOf(object), nil); old.Code != cli.ExitTimeout || !strings.HasSuffix(old.Verdict, "Progressing when last seen: the API server does not respond") {

@@ -21,8 +21,8 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// garden stores trees in all sorts of states.
-func garden(t *testing.T) (*testkit.APIServer, string) {
+// fixture stores trees in all sorts of states.
+func fixture(t *testing.T) (*testkit.APIServer, string) {
 	t.Helper()
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)
@@ -41,7 +41,7 @@ func garden(t *testing.T) (*testkit.APIServer, string) {
 }
 
 func TestTables(t *testing.T) {
-	server, namespace := garden(t)
+	server, namespace := fixture(t)
 	for name, call := range map[string]clitest.Call{
 		"table":    {},
 		"wide":     {Args: []string{"-o", "wide"}},
@@ -85,7 +85,7 @@ func TestSeveralLines(t *testing.T) {
 }
 
 func TestAllNamespaces(t *testing.T) {
-	server, namespace := garden(t)
+	server, namespace := fixture(t)
 	got := clitest.Run(t, server, namespace, clitest.Call{Command: get.New, Args: []string{"-A"}})
 	if got.Code != cli.ExitOK || !strings.HasPrefix(got.Stdout, "NAMESPACE ") || !strings.Contains(got.Stdout, "<namespace>   shop") {
 		t.Errorf("exit code %d:\n%s%s", got.Code, got.Stdout, got.Stderr)
@@ -93,7 +93,7 @@ func TestAllNamespaces(t *testing.T) {
 }
 
 func TestObjects(t *testing.T) {
-	server, namespace := garden(t)
+	server, namespace := fixture(t)
 	var list struct {
 		Kind  string
 		Items []lsv1alpha1.Installation
@@ -119,12 +119,13 @@ func TestObjects(t *testing.T) {
 func TestNothing(t *testing.T) {
 	server := testkit.Server(t)
 	got := clitest.Run(t, server, server.Namespace(t), clitest.Call{Command: get.New})
-	if got.Code != cli.ExitOK || got.Stdout != "" || got.Stderr != "There are no installations in namespace <namespace>. To look in all namespaces, use -A.\n" {
-		t.Errorf("%+v", got)
+	none := "There are no installations in namespace <namespace>. To look in all namespaces, use -A.\n"
+	if diff := cmp.Diff(clitest.Result{Code: cli.ExitOK, Stderr: none}, got); diff != "" {
+		t.Error(diff)
 	}
 	got = clitest.Run(t, server, server.Namespace(t), clitest.Call{Command: get.New, Args: []string{"-l", "team=one"}})
-	if got.Code != cli.ExitOK || got.Stdout != "" || got.Stderr != "No installation matches --selector team=one.\n" {
-		t.Errorf("%+v", got)
+	if diff := cmp.Diff(clitest.Result{Code: cli.ExitOK, Stderr: "No installation matches --selector team=one.\n"}, got); diff != "" {
+		t.Error(diff)
 	}
 	got = clitest.Run(t, server, server.Namespace(t), clitest.Call{Command: get.New, Args: []string{"-o", "json"}})
 	if got.Code != cli.ExitOK || !strings.Contains(got.Stdout, `"items": []`) {
@@ -134,7 +135,7 @@ func TestNothing(t *testing.T) {
 
 // Who knows kubectl writes the kind before the names.
 func TestTheKindMayBeNamed(t *testing.T) {
-	server, namespace := garden(t)
+	server, namespace := fixture(t)
 	for _, args := range [][]string{{}, {"shop"}} {
 		without := clitest.Run(t, server, namespace, clitest.Call{Command: get.New, Args: args})
 		for _, kind := range []string{"installations", "installation", "inst"} {
@@ -147,7 +148,7 @@ func TestTheKindMayBeNamed(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	server, namespace := garden(t)
+	server, namespace := fixture(t)
 	for name, test := range map[string]struct {
 		args []string
 		code int
@@ -189,7 +190,7 @@ func TestClusterWithoutOurKinds(t *testing.T) {
 
 // The token is as good as a password, so no suggestion repeats it.
 func TestSuggestionsKeepSecrets(t *testing.T) {
-	server, namespace := garden(t)
+	server, namespace := fixture(t)
 	got := clitest.Run(t, server, namespace, clitest.Call{Command: get.New, Args: []string{"nope", "--token=swordfish"}})
 	if strings.Contains(got.Stderr, "swordfish") {
 		t.Errorf("it prints the token: %s", got.Stderr)

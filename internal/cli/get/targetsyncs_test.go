@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -23,8 +24,9 @@ func TestTargetSyncs(t *testing.T) {
 	ask := func(args ...string) clitest.Result {
 		return clitest.Run(t, server, namespace, clitest.Call{Command: get.New, Args: args})
 	}
-	if got := ask("targetsyncs"); got.Code != cli.ExitOK || got.Stdout != "" || got.Stderr != "There are no TargetSyncs in namespace <namespace>.\n" {
-		t.Errorf("%+v", got)
+	none := clitest.Result{Code: cli.ExitOK, Stderr: "There are no TargetSyncs in namespace <namespace>.\n"}
+	if diff := cmp.Diff(none, ask("targetsyncs")); diff != "" {
+		t.Error(diff)
 	}
 	clitest.Store(t, server, clitest.Clusters(
 		namespace, "TargetUnreachable", "list the Secrets of namespace project-shop in the source: connection\x1b[2J refused\nagain", "more"))

@@ -294,8 +294,9 @@ func TestLogsOfAJob(t *testing.T) {
 			}
 		})
 	}
-	if none := s.logs(nil, "deployitem/shop-web", "--tail", "0"); none.Code != cli.ExitOK || none.Stdout != "" || none.Stderr != starting {
-		t.Errorf("no lines: %+v", none)
+	none := s.logs(nil, "deployitem/shop-web", "--tail", "0")
+	if diff := cmp.Diff(clitest.Result{Code: cli.ExitOK, Stderr: starting}, none); diff != "" {
+		t.Errorf("no lines (-want +got):\n%s", diff)
 	}
 	screen := s.logs(&clitest.Terminal{Width: 80, Height: 24}, "deployitem/shop-web")
 	for _, text := range strings.Split(strings.TrimSpace(screen.Stdout), "\n") {
@@ -402,8 +403,8 @@ func TestLogsThatAreGivenUpEarly(t *testing.T) {
 	call := clitest.Call{Command: job.NewLogs, Args: []string{"shop", "--kubeconfig=" + front}}
 	running := clitest.Start(t, server, server.Namespace(t), call)
 	started <- running
-	if got := running.Wait(t); got.Code != cli.ExitDetached || got.Stdout != "" || got.Stderr != "" {
-		t.Errorf("%+v", got)
+	if diff := cmp.Diff(clitest.Result{Code: cli.ExitDetached}, running.Wait(t)); diff != "" {
+		t.Error(diff)
 	}
 }
 

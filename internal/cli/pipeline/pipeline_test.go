@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -150,8 +151,8 @@ func TestExitCodesTellHowAPipelineStands(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	got = clitest.Run(t, server, namespace, clitest.Call{Command: pipeline.New, Args: []string{"why", "shop", "-o", "name"}})
-	if got.Code != cli.ExitOK || got.Stdout != "" || got.Stderr != "" {
-		t.Errorf("nothing waits: %+v", got)
+	if diff := cmp.Diff(clitest.Result{Code: cli.ExitOK}, got); diff != "" {
+		t.Errorf("nothing waits (-want +got):\n%s", diff)
 	}
 }
 
@@ -237,8 +238,8 @@ func TestAllNamespaces(t *testing.T) {
 	}
 	empty := server.Namespace(t)
 	got = clitest.Run(t, server, empty, clitest.Call{Command: pipeline.New, Args: []string{"get"}})
-	if got.Code != cli.ExitOK || got.Stdout != "" || got.Stderr != "There are no pipelines in namespace <namespace>.\n" {
-		t.Errorf("%+v", got)
+	if diff := cmp.Diff(clitest.Result{Code: cli.ExitOK, Stderr: "There are no pipelines in namespace <namespace>.\n"}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
@@ -36,8 +37,9 @@ func TestPIP28_PeopleHoldAndRelease(t *testing.T) {
 		{[]string{"shop", "gone", "--release"}, "environment gone is not held", nil},
 	} {
 		got := clitest.Run(t, server, namespace, clitest.Call{Command: command("hold"), Args: step.args})
-		if want := "pipeline shop: " + step.said + "\n"; got.Code != cli.ExitOK || got.Stdout != want || got.Stderr != "" {
-			t.Errorf("%q: %+v, want %q", step.args, got, want)
+		want := clitest.Result{Code: cli.ExitOK, Stdout: "pipeline shop: " + step.said + "\n"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", step.args, diff)
 		}
 		current := &pipelines.Pipeline{}
 		if err := server.Client().Get(t.Context(), client.ObjectKeyFromObject(line), current); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -54,8 +55,8 @@ func currentRoot(t *testing.T, server *testkit.APIServer, root *lsv1alpha1.Insta
 func TestDelete(t *testing.T) {
 	server, root := storeRoot(t, lsv1alpha1.PhaseSucceeded)
 	got := clitest.Run(t, server, root.Namespace, deletion("shop"))
-	if got.Code != cli.ExitOK || got.Stdout != "installation shop is being deleted\n" || got.Stderr != "" {
-		t.Errorf("%+v", got)
+	if diff := cmp.Diff(clitest.Result{Code: cli.ExitOK, Stdout: "installation shop is being deleted\n"}, got); diff != "" {
+		t.Error(diff)
 	}
 	object := currentRoot(t, server, root)
 	if object.DeletionTimestamp.IsZero() || object.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] != "" {

@@ -53,8 +53,8 @@ func running(s *lsv1alpha1.RunStatus) {
 func TestReconcileOnlyAsks(t *testing.T) {
 	s := set(t)
 	got := s.start(t).Wait(t)
-	if got.Code != cli.ExitOK || got.Stdout != "installation shop will run a job\n" || got.Stderr != "" {
-		t.Errorf("%+v", got)
+	if diff := cmp.Diff(clitest.Result{Code: cli.ExitOK, Stdout: "installation shop will run a job\n"}, got); diff != "" {
+		t.Error(diff)
 	}
 	asked := testkit.Eventually(t, s.server, s.root, testkit.Is("there", func(*lsv1alpha1.Installation) bool { return true }))
 	if asked.Annotations[lsv1alpha1.OperationAnnotation] != string(lsv1alpha1.OperationReconcile) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -58,8 +59,8 @@ func TestSuspendAndResume(t *testing.T) {
 		{suspend, as("jo", "shop", "-o", "name"), "installation.landscaper.gardener.cloud/shop\n", "by jo", "-"},
 	} {
 		got := clitest.Run(t, server, namespace, clitest.Call{Command: step.command, Args: step.args})
-		if got.Code != cli.ExitOK || got.Stdout != step.stdout || got.Stderr != "" {
-			t.Errorf("%q: %+v, want %q", step.args, got, step.stdout)
+		if diff := cmp.Diff(clitest.Result{Code: cli.ExitOK, Stdout: step.stdout}, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", step.args, diff)
 		}
 		for object, want := range map[client.Object]string{root: step.installation, line: step.pipeline} {
 			if err := server.Client().Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -251,8 +252,9 @@ func TestCreateInOtherWays(t *testing.T) {
 		{Name: "inline", Status: "ok", Rights: "all"},
 	} {
 		got := checked.Targets[i]
-		if got.Name != want.Name || got.Status != want.Status || got.Rights != want.Rights || got.ServiceAccount != want.ServiceAccount || !got.Reached {
-			t.Errorf("the check says %+v", got)
+		want.Reached, want.Version = true, got.Version
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("the check of target %s (-want +got):\n%s", want.Name, diff)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -62,8 +63,8 @@ func TestNothingToShow(t *testing.T) {
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)
 	got := clitest.Run(t, server, namespace, clitest.Call{Command: tree.New})
-	if got.Code != cli.ExitOK || got.Stdout != "" || got.Stderr != "There are no installations.\n" {
-		t.Errorf("%+v", got)
+	if diff := cmp.Diff(clitest.Result{Code: cli.ExitOK, Stderr: "There are no installations.\n"}, got); diff != "" {
+		t.Error(diff)
 	}
 	for format, want := range map[string]string{
 		"svg": "<title id=\"title\">0 installations</title>", "mermaid": "flowchart ", "dot": `digraph "0 installations" {`,
@@ -75,8 +76,8 @@ func TestNothingToShow(t *testing.T) {
 	}
 	clitest.Shop(t, server, namespace)
 	got = clitest.Run(t, server, namespace, clitest.Call{Command: tree.New, Args: []string{"--failed"}})
-	if got.Code != cli.ExitOK || got.Stdout != "" || got.Stderr != "Nothing has failed.\n" {
-		t.Errorf("%+v", got)
+	if diff := cmp.Diff(clitest.Result{Code: cli.ExitOK, Stderr: "Nothing has failed.\n"}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

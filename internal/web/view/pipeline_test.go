@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
@@ -433,10 +434,12 @@ func TestChecksStandBesideThePullRequest(t *testing.T) {
 	page := withChecks(&checks, pipelines.PullRequestOpen)
 	noNulls(t, page)
 	got := page.Environments[2].Request.Checks
-	if got == nil || got.State != "failed" || got.Total != 5 || got.Failed != 2 || got.Running != 1 || strings.Join(got.FailedNames, " ") != "build lint" {
-		t.Errorf("checks: %+v", got)
+	want := &view.RequestChecks{
+		State: "failed", URL: checks.URL, Total: 5, Passed: 2, Failed: 2, Running: 1, FailedNames: []string{"build", "lint"},
 	}
-	expect(t, "page", got.URL, checks.URL)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("checks (-want +got):\n%s", diff)
+	}
 	if detail := page.Environments[2].Gates[len(page.Environments[2].Gates)-1].Detail; !strings.HasSuffix(detail, "its checks failed: build, lint") {
 		t.Errorf("the gate says %q", detail)
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"espalier.dev/internal/decision"
 	"espalier.dev/internal/failure"
 )
 
@@ -125,11 +127,12 @@ func TestAwait(t *testing.T) {
 		WaitingForReadiness,
 		[]Pending{{Subject: configMap, Missing: "it sleeps", Watched: &every}, {Subject: secret}, {Subject: secret}},
 	)
-	if want := "ConfigMap garden/one: it sleeps (and 2 more)"; wait.Reason.Message != want || wait.Reason.Code != WaitingForReadiness {
-		t.Errorf("%+v", wait.Reason)
+	want := &Wait{
+		Reason: decision.Reason{Code: WaitingForReadiness, Message: "ConfigMap garden/one: it sleeps (and 2 more)"},
+		On:     []Subject{every, secret, secret},
 	}
-	if len(wait.On) != 3 || wait.On[0] != every || wait.On[1] != secret {
-		t.Errorf("%+v", wait.On)
+	if diff := cmp.Diff(want, wait); diff != "" {
+		t.Error(diff)
 	}
 }
 
