@@ -5,7 +5,6 @@ package approval
 
 import (
 	"bytes"
-	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -13,7 +12,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -67,12 +65,8 @@ func (w *world) serve(changed ...func(*Options)) string {
 	if err != nil {
 		w.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		w.Fatal(err)
-	}
-	testkit.Run(w.T, func(ctx context.Context) error { return server.Serve(ctx, listener) })
-	return "http://" + listener.Addr().String()
+	address, _ := testkit.Serve(w.T, server.Serve)
+	return "http://" + address.String()
 }
 
 func (w *world) wake(name types.NamespacedName) {

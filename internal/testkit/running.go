@@ -5,6 +5,7 @@ package testkit
 
 import (
 	"context"
+	"net"
 	"testing"
 	"time"
 
@@ -60,6 +61,16 @@ func Run(t testing.TB, run func(context.Context) error) (stop func()) {
 	stop = func() { _ = p.Stop() }
 	t.Cleanup(stop)
 	return stop
+}
+
+// Serve runs a server on a free port of loopback until the test ends, or until stop is called, which may be more than once.
+func Serve(t testing.TB, serve func(context.Context, net.Listener) error) (address net.Addr, stop func()) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return listener.Addr(), Run(t, func(ctx context.Context) error { return serve(ctx, listener) })
 }
 
 // Meanwhile runs a function while the test continues. The test must call wait before it ends: its context ends with it, and an answer that

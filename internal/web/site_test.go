@@ -6,7 +6,6 @@ package web
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"net"
@@ -47,26 +46,8 @@ func serve(t testing.TB, cluster *testkit.APIServer, options Options) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(ctx, listener) }()
-	stopped := false
-	stop := func() {
-		if stopped {
-			return
-		}
-		stopped = true
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
-	t.Cleanup(stop)
-	return &site{Server: server, address: listener.Addr().String(), stop: stop}
+	address, stop := testkit.Serve(t, server.Serve)
+	return &site{Server: server, address: address.String(), stop: stop}
 }
 
 // visitor is a browser.

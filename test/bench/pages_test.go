@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"regexp"
@@ -130,18 +129,8 @@ func (s *stand) serve(b *testing.B) string {
 	b.Helper()
 	server, err := web.New(web.Options{Config: s.server.Config(), Mode: web.Cluster, Hosts: []string{"127.0.0.1"}, Log: logr.Discard()})
 	check(b, err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	check(b, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(ctx, listener) }()
-	b.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			b.Error(err)
-		}
-	})
-	return "http://" + listener.Addr().String()
+	address, _ := testkit.Serve(b, server.Serve)
+	return "http://" + address.String()
 }
 
 // browser is a browser with a session.

@@ -5,10 +5,8 @@ package canary_test
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -43,28 +41,19 @@ func (w *world) pages() map[string]string {
 	if err != nil {
 		w.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		w.Fatal(err)
-	}
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		w.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(w.Context())
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(ctx, listener) }()
-	v := visitor{world: w, browser: &http.Client{Jar: jar, Timeout: testkit.Patience}, place: "http://" + listener.Addr().String(), shown: map[string]string{}}
-	opened, err := v.browser.Get(server.NewAddress(listener.Addr()))
+	address, stop := testkit.Serve(w, server.Serve)
+	v := visitor{world: w, browser: &http.Client{Jar: jar, Timeout: testkit.Patience}, place: "http://" + address.String(), shown: map[string]string{}}
+	opened, err := v.browser.Get(server.NewAddress(address))
 	if err != nil {
 		w.Fatal(err)
 	}
 	opened.Body.Close()
 	v.lookAround()
 	stop()
-	if err := <-served; err != nil {
-		w.Error(err)
-	}
 	return v.shown
 }
 

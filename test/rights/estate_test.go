@@ -4,8 +4,6 @@
 package rights_test
 
 import (
-	"context"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -177,10 +175,6 @@ func (e *estate) serve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.pages = "http://" + listener.Addr().String()
-	testkit.Run(t, func(ctx context.Context) error { return server.Serve(ctx, listener) })
+	address, _ := testkit.Serve(t, server.Serve)
+	e.pages = "http://" + address.String()
 }
