@@ -214,10 +214,10 @@ func providerStatus(object runtime.Object) (*runtime.RawExtension, error) {
 
 // repairAt returns the time of the item's next repair; zero if there is none.
 func (k *kind) repairAt(item *lsv1alpha1.DeployItem) time.Time {
-	if !k.looksAfter(item) {
+	if !k.repairs(item) {
 		return time.Time{}
 	}
-	last := k.memory.looked(item.UID)
+	last := k.memory.lastRepair(item.UID)
 	if times := item.Status.TransitionTimes; times != nil && times.FinishedTime != nil && times.FinishedTime.After(last) {
 		last = times.FinishedTime.Time
 	}
@@ -228,6 +228,6 @@ func (k *kind) repairAt(item *lsv1alpha1.DeployItem) time.Time {
 	return next
 }
 
-func (k *kind) looksAfter(item *lsv1alpha1.DeployItem) bool {
+func (k *kind) repairs(item *lsv1alpha1.DeployItem) bool {
 	return k.repairer != nil && item.Spec.Type == k.deployer.Type() && deployitem.Repairable(item)
 }

@@ -116,9 +116,9 @@ type recollection struct {
 	// job and generation are those for which the intention was stored.
 	job        string
 	generation int64
-	// looked is the time of the item's last repair; complaint is the reason of its last failure.
-	looked    time.Time
-	complaint string
+	// lastRepair is the time of the item's last repair; complaint is the reason of its last failure.
+	lastRepair time.Time
+	complaint  string
 	// repairs is set while a repair is in progress.
 	repairs bool
 	// told is the last message about what the item waits for, and shown its masked form.
@@ -147,14 +147,14 @@ func (m *memory) intend(item *lsv1alpha1.DeployItem) {
 	m.update(item.UID, func(r *recollection) { r.job, r.generation = item.Status.JobID, item.Generation })
 }
 
-func (m *memory) looked(uid types.UID) time.Time {
+func (m *memory) lastRepair(uid types.UID) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.items[uid].looked
+	return m.items[uid].lastRepair
 }
 
-func (m *memory) look(uid types.UID, at time.Time) {
-	m.update(uid, func(r *recollection) { r.looked, r.repairs = at, false })
+func (m *memory) repaired(uid types.UID, at time.Time) {
+	m.update(uid, func(r *recollection) { r.lastRepair, r.repairs = at, false })
 }
 
 func (m *memory) repairing(uid types.UID) bool {

@@ -69,7 +69,7 @@ func (k *kind) isRepairing(item *lsv1alpha1.DeployItem) bool {
 
 // repaired ends a repair, or one that is skipped, and schedules the next one.
 func (k *kind) repaired(item *lsv1alpha1.DeployItem, o *deployitem.Observed) {
-	k.memory.look(item.UID, o.Now)
+	k.memory.repaired(item.UID, o.Now)
 	o.RepairAt = k.repairAt(item)
 }
 

@@ -153,7 +153,7 @@ func (k *kind) concerns(object client.Object) bool {
 	if !ok {
 		return true
 	}
-	return item.Spec.Type == k.deployer.Type() && (deployitem.HasWork(item) || k.looksAfter(item))
+	return item.Spec.Type == k.deployer.Type() && (deployitem.HasWork(item) || k.repairs(item))
 }
 
 // filter admits the events that concern this deployer, and every deletion, so that the loop drops its state of the item.

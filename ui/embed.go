@@ -15,7 +15,7 @@ import (
 //go:embed all:dist placeholder
 var files embed.FS
 
-// Built says whether the pages were built before this program was.
+// Built reports whether the pages were built before this program was.
 func Built() bool {
 	_, err := fs.Stat(files, "dist/site/index.html")
 	return err == nil

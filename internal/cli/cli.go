@@ -100,7 +100,7 @@ func NameAfter(root *cobra.Command, binary string) {
 	}
 }
 
-// IsPlugin tells by the name of the binary whether it runs as a plugin of kubectl.
+// IsPlugin reports whether the binary runs as a plugin of kubectl, which its name tells.
 func IsPlugin(binary string) bool {
 	return strings.TrimSuffix(filepath.Base(binary), ".exe") == "kubectl-espalier"
 }

@@ -33,7 +33,7 @@ func render(t *testing.T, options FunctionOptions, text string) (string, error) 
 }
 
 func TestFunctionsInTemplates(t *testing.T) {
-	v2, v3 := FunctionOptions{Set: garden(t), Schema: SchemaV2}, FunctionOptions{Set: garden(t), Schema: SchemaV3}
+	v2, v3 := FunctionOptions{Set: fixture(t), Schema: SchemaV2}, FunctionOptions{Set: fixture(t), Schema: SchemaV3}
 	cases := map[string]struct {
 		options    FunctionOptions
 		text, want string
@@ -110,7 +110,7 @@ func TestFunctionsInTemplates(t *testing.T) {
 }
 
 func TestFunctionsRefuse(t *testing.T) {
-	options := FunctionOptions{Set: garden(t), Schema: SchemaV2}
+	options := FunctionOptions{Set: fixture(t), Schema: SchemaV2}
 	cd := options.Set.Root().View(SchemaV2)
 	cases := map[string]struct {
 		function  string
@@ -207,7 +207,7 @@ func TestFunctionsWithoutAComponent(t *testing.T) {
 }
 
 func TestGetResourceKey(t *testing.T) {
-	set := garden(t)
+	set := fixture(t)
 	pond := set.All()[1].View(SchemaV3)
 	cases := map[string]struct {
 		arguments []any
@@ -251,7 +251,7 @@ func TestGetResourceKey(t *testing.T) {
 }
 
 func TestContentOfResources(t *testing.T) {
-	set := garden(t)
+	set := fixture(t)
 	provide := func(of *Descriptor, access Access) (Content, error) {
 		switch access.Kind() {
 		case AccessLocalBlob:
@@ -298,7 +298,7 @@ func TestGetComponentHeedsOverwrites(t *testing.T) {
 
 // Templates may change a result; the next call returns the original again.
 func TestResultsBelongToTheCaller(t *testing.T) {
-	functions := Functions(FunctionOptions{Set: garden(t), Schema: SchemaV2})
+	functions := Functions(FunctionOptions{Set: fixture(t), Schema: SchemaV2})
 	calls := map[string][]any{
 		"getResource": {"name", "gate"}, "getResources": {"class", "furniture"}, "getComponent": {"name", "pond"}, "getRepositoryContext": nil,
 		"parseOCIRef": {"a:1"},
@@ -323,7 +323,7 @@ func TestFunctionsOverForeignDescriptors(t *testing.T) {
 		`{meta: {schemaVersion: v2}, component: {name: f, version: "1", resources: [{name: x, access: {type: t, answer: 42}}]}}`,
 	)
 	for _, schema := range []Schema{SchemaV2, SchemaV3} {
-		got, err := Functions(FunctionOptions{Set: garden(t), Schema: SchemaV2})["getResource"](foreign.View(schema), "name", "x")
+		got, err := Functions(FunctionOptions{Set: fixture(t), Schema: SchemaV2})["getResource"](foreign.View(schema), "name", "x")
 		if err != nil || got.(map[string]any)["access"].(map[string]any)["answer"] != int64(42) {
 			t.Errorf("%s: got %v, %v", schema, got, err)
 		}
@@ -332,7 +332,7 @@ func TestFunctionsOverForeignDescriptors(t *testing.T) {
 
 // Executors may call the same functions concurrently. The race detector checks this.
 func TestFunctionsAreSafeForConcurrentUse(t *testing.T) {
-	functions := Functions(FunctionOptions{Set: garden(t), Schema: SchemaV2})
+	functions := Functions(FunctionOptions{Set: fixture(t), Schema: SchemaV2})
 	var running sync.WaitGroup
 	for range 8 {
 		running.Go(func() {

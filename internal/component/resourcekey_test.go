@@ -36,7 +36,7 @@ func TestResourceKey(t *testing.T) {
 }
 
 func TestResourceKeyLeadsBackToTheResource(t *testing.T) {
-	set := garden(t)
+	set := fixture(t)
 	for _, d := range set.All() {
 		for i := range d.Resources {
 			encoded, err := Resolution{Component: d, Resource: &d.Resources[i]}.Key().Encode()

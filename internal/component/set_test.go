@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// garden is a component with two more that it refers to, one of them in the other schema.
-func garden(t testing.TB) *Set {
+// fixture is a component with two more that it refers to, one of them in the other schema.
+func fixture(t testing.TB) *Set {
 	t.Helper()
 	root := describe(t, `
 meta: {schemaVersion: v2}
@@ -50,7 +50,7 @@ spec:
 }
 
 func TestLookup(t *testing.T) {
-	set := garden(t)
+	set := fixture(t)
 	if d, err := set.Lookup(ID{"example.com/pond", "2.0.0"}); err != nil || d.Name != "example.com/pond" {
 		t.Errorf("got %v, %v", d, err)
 	}
@@ -64,7 +64,7 @@ func TestLookup(t *testing.T) {
 }
 
 func TestReferenced(t *testing.T) {
-	set := garden(t)
+	set := fixture(t)
 	d, written, err := set.Referenced(set.Root(), Identity{"name": "hedge", "side": "south"})
 	if err != nil || d.Name != "example.com/hedge" || written != at(t, "registry.example.com/base", "example.com/hedge", "3.0.0") {
 		t.Errorf("got %v, %v, %v", d, written, err)
@@ -99,7 +99,7 @@ component:
 
 // A descriptor outside the set can still refer to its components, for example one that was imported.
 func TestReferencedByAStranger(t *testing.T) {
-	set := garden(t)
+	set := fixture(t)
 	d, _, err := set.Referenced(named(t, "stranger", "example.com/pond:2.0.0"), Named("example.com/pond"))
 	if err != nil || d.Name != "example.com/pond" {
 		t.Errorf("got %v, %v", d, err)
@@ -110,7 +110,7 @@ func TestReferencedByAStranger(t *testing.T) {
 }
 
 func TestRepositoryContextOf(t *testing.T) {
-	set := garden(t)
+	set := fixture(t)
 	if got := set.RepositoryContextOf(set.Root()); got != registryAt(t, "garden.example.com/components") {
 		t.Errorf("got %v", got)
 	}
@@ -124,7 +124,7 @@ func TestRepositoryContextOf(t *testing.T) {
 }
 
 func TestResolveURI(t *testing.T) {
-	set := garden(t)
+	set := fixture(t)
 	type found struct {
 		Component, Resource string
 		Reference           Coordinates
@@ -162,7 +162,7 @@ func TestResolveURI(t *testing.T) {
 }
 
 func TestResolveURIRefuses(t *testing.T) {
-	set := garden(t)
+	set := fixture(t)
 	for uri, want := range map[string][]string{
 		"cd://resources/fence":                           {`reference "cd://resources/fence"`, "no resource with name=fence", "it has the resources blueprint; gate; bench,class=furniture,seats=2"},
 		"cd://resources/bench":                           {"2 resources match name=bench"},
@@ -179,7 +179,7 @@ func TestResolveURIRefuses(t *testing.T) {
 }
 
 func TestResolveEndsAtAComponent(t *testing.T) {
-	set := garden(t)
+	set := fixture(t)
 	uri, err := ParseURI("cd://componentReferences/pond/componentReferences/fish")
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func TestResolveEndsAtAComponent(t *testing.T) {
 }
 
 func TestSetAsTemplatesSeeIt(t *testing.T) {
-	set := garden(t)
+	set := fixture(t)
 	v2, ok := set.View(SchemaV2).(map[string]any)
 	if !ok {
 		t.Fatal("in schema v2 it must be an object")

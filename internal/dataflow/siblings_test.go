@@ -95,7 +95,7 @@ b: {imports: {data: [{name: x, dataRef: url}]}}
 	}
 }
 
-const troubled = `
+const invalidSiblings = `
 a: {imports: {data: [{name: x, dataRef: c-data}]}, exports: {data: [{name: x, dataRef: a-data}]}}
 b: {imports: {targets: [{name: x, targetMap: {k: a-target}}], data: [{name: z, dataRef: a-data}]}, exports: {data: [{name: x, dataRef: b-data}]}}
 c: {imports: {data: [{name: x, dataRef: b-data}]}, exports: {data: [{name: x, dataRef: c-data}]}}
@@ -106,8 +106,8 @@ two: {exports: {data: [{name: x, dataRef: both}], targets: [{name: x, target: bo
 innocent: {imports: {data: [{name: x, dataRef: both}]}, exports: {targets: [{name: x, target: both}]}}
 `
 
-func TestTroubleIsReportedToThoseWhoAreInIt(t *testing.T) {
-	related := relate(t, root, troubled)
+func TestDependencyErrorsAreReportedToThoseInvolved(t *testing.T) {
+	related := relate(t, root, invalidSiblings)
 	const cycle = `installations wait for each other: dependency cycle: a -> c -> b -> a (each depends on the next): a imports "c-data" from c, c imports "b-data" from b, b imports "a-data" from a`
 	const conflict = `DataObject "both" is exported by more than one installation: one, two. Let one of them export under another name; Target "both-too" is exported by more than one installation: one, two`
 	for name, want := range map[string]string{
@@ -135,7 +135,7 @@ func TestTroubleIsReportedToThoseWhoAreInIt(t *testing.T) {
 	}
 }
 
-func TestAllTroubleOfABlueprint(t *testing.T) {
+func TestAllDependencyErrorsOfABlueprint(t *testing.T) {
 	err := relate(t, nested, `
 a: {imports: {data: [{name: x, dataRef: b}]}, exports: {data: [{name: x, dataRef: a}]}}
 b: {imports: {data: [{name: x, dataRef: a}]}, exports: {data: [{name: x, dataRef: b}]}}

@@ -141,13 +141,13 @@ func (i installer) refuse(ctx context.Context, crds []*apiextensionsv1.CustomRes
 		if err != nil {
 			return fmt.Errorf("read CRD %s: %w", definition.Name, hint(err))
 		}
-		refusals = append(refusals, i.judge(existing, definition))
+		refusals = append(refusals, i.refusal(existing, definition))
 	}
 	return errors.Join(refusals...)
 }
 
-// judge permits everything if the CRD does not exist yet.
-func (i installer) judge(existing, wanted *apiextensionsv1.CustomResourceDefinition) error {
+// refusal permits everything if the CRD does not exist yet.
+func (i installer) refusal(existing, wanted *apiextensionsv1.CustomResourceDefinition) error {
 	if existing == nil {
 		return nil
 	}
@@ -161,7 +161,7 @@ func (i installer) settle(ctx context.Context, wanted *apiextensionsv1.CustomRes
 		if err != nil {
 			return Change{}, err
 		}
-		if err := i.judge(existing, wanted); err != nil {
+		if err := i.refusal(existing, wanted); err != nil {
 			return Change{}, err
 		}
 		change, err = i.apply(ctx, existing, wanted)

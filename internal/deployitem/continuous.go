@@ -42,8 +42,8 @@ func operation(item *lsv1alpha1.DeployItem) bool {
 	return asked == lsv1alpha1.OperationReconcile || asked == lsv1alpha1.OperationForceReconcile
 }
 
-// lookContinuously adds the facts that only the continuous flow has.
-func (o *Observed) lookContinuously(item *lsv1alpha1.DeployItem) {
+// readContinuousFlow adds the facts that only the continuous flow has.
+func (o *Observed) readContinuousFlow(item *lsv1alpha1.DeployItem) {
 	if FlowOf(item) != lsv1alpha1.FlowContinuous {
 		return
 	}

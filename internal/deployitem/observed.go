@@ -133,7 +133,7 @@ func NewObserved(s Snapshot) Observed {
 		Now:              s.Now,
 		Deployer:         s.Role.Info,
 	}
-	o.lookContinuously(item)
+	o.readContinuousFlow(item)
 	o.Target, o.TargetName, o.Problem = targetOf(item, s.Target)
 	o.Mine = mine(s)
 	deadline, err := DeadlineOf(item, beganOr(status, s.Now))

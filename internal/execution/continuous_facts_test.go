@@ -111,7 +111,7 @@ func everySpec() []spec {
 	return all
 }
 
-func leavingItem(name string, change func(*execution.Item), dependsOn ...string) execution.Item {
+func orphanedItem(name string, change func(*execution.Item), dependsOn ...string) execution.Item {
 	i := execution.Item{
 		Name: name, DependsOn: dependsOn, State: execution.StateIdle, Flow: lsv1alpha1.FlowContinuous,
 		Object: execution.Object{Name: "e-" + name, UID: "u", Version: "1", Generation: objectGeneration},
@@ -128,12 +128,12 @@ func stays(i *execution.Item) { i.Terminating, i.State = true, execution.StateFa
 // departures are the objects that must be deleted.
 var departures = [][]execution.Item{
 	nil,
-	{leavingItem("x", nil)},
-	{leavingItem("x", goes)},
-	{leavingItem("x", stays)},
-	{leavingItem("x", nil), leavingItem("y", nil, "x")},
-	{leavingItem("x", nil), leavingItem("y", goes, "x")},
-	{leavingItem("x", nil), leavingItem("y", stays, "x")},
+	{orphanedItem("x", nil)},
+	{orphanedItem("x", goes)},
+	{orphanedItem("x", stays)},
+	{orphanedItem("x", nil), orphanedItem("y", nil, "x")},
+	{orphanedItem("x", nil), orphanedItem("y", goes, "x")},
+	{orphanedItem("x", nil), orphanedItem("y", stays, "x")},
 }
 
 var executionPhases = []lsv1alpha1.Phase{

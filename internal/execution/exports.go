@@ -29,8 +29,8 @@ func ExportSecrets(s Snapshot) map[string]lsv1alpha1.ObjectReference {
 
 func exportName(e *lsv1alpha1.Execution) string { return dataflow.ExecutionExportName(e.Name) }
 
-// lookAtExports prepares the object with the exports once all items have succeeded.
-func (l *facts) lookAtExports(m matching) {
+// prepareExports prepares the object with the exports once all items have succeeded.
+func (l *facts) prepareExports(m matching) {
 	if l.o.Invalid != nil || slices.ContainsFunc(l.o.Wanted, func(i Item) bool { return i.State != StateSucceeded }) {
 		return
 	}

@@ -24,11 +24,11 @@ func NewObserved(s Snapshot) Observed {
 	slices.SortFunc(l.objects, func(a, b *lsv1alpha1.DeployItem) int { return strings.Compare(a.Name, b.Name) })
 	switch {
 	case l.o.NamespaceEnds:
-		l.lookForRemoval()
+		l.readRemoval()
 	case l.o.Continuous:
-		l.lookContinuously()
+		l.readContinuousRun()
 	case l.o.Running():
-		l.lookForJob()
+		l.readJob()
 	}
 	return l.o
 }
@@ -64,21 +64,21 @@ type facts struct {
 	preparing bool
 }
 
-func (l *facts) lookForJob() {
+func (l *facts) readJob() {
 	l.o.Begun = slices.ContainsFunc(l.objects, func(i *lsv1alpha1.DeployItem) bool {
 		return i.Status.JobID == l.o.Job.ID && i.DeletionTimestamp.IsZero()
 	})
 	l.o.GivenUp = l.o.DeletionAsked && l.o.WithoutUninstall && !l.o.Removing()
 	l.o.Interrupted = l.o.Interrupted || l.o.GivenUp
 	if l.o.Removing() {
-		l.lookForRemoval()
+		l.readRemoval()
 		return
 	}
 	l.preparing = l.o.preparing()
-	l.lookAtExports(l.lookForRun())
+	l.prepareExports(l.readRun())
 }
 
-func (l *facts) lookForRemoval() {
+func (l *facts) readRemoval() {
 	for _, object := range l.objects {
 		l.o.Orphaned = append(l.o.Orphaned, l.item(object))
 	}
@@ -87,7 +87,7 @@ func (l *facts) lookForRemoval() {
 	}
 }
 
-func (l *facts) lookForRun() matching {
+func (l *facts) readRun() matching {
 	plan := l.plan()
 	m := match(l.Execution, plan, l.objects)
 	known := map[string]bool{}

@@ -11,9 +11,9 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// lookContinuously compares the items with the current spec. Deploy items get the flow that the execution currently follows, whatever its
+// readContinuousRun compares the items with the current spec. Deploy items get the flow that the execution currently follows, whatever its
 // spec requests for later.
-func (l *facts) lookContinuously() {
+func (l *facts) readContinuousRun() {
 	e, status := l.Execution, &l.Execution.Status.RunStatus
 	l.o.Chosen, l.o.Generation, l.o.UpToDate = e.Spec.Flow.OrDefault(), e.Generation, e.Generation == status.ObservedGeneration
 	l.o.Operation = lsv1alpha1.Operation(e.Annotations[lsv1alpha1.OperationAnnotation])
@@ -28,14 +28,14 @@ func (l *facts) lookContinuously() {
 		l.Execution.Spec.Flow = lsv1alpha1.FlowContinuous
 	}
 	if l.o.Deleted {
-		l.lookForRemoval()
-		l.judge()
+		l.readRemoval()
+		l.trackItems()
 		return
 	}
 	l.preparing = true
-	m := l.lookForRun()
-	l.judge()
-	l.lookAtExports(m)
+	m := l.readRun()
+	l.trackItems()
+	l.prepareExports(m)
 }
 
 func aborted(status *lsv1alpha1.RunStatus) bool {
@@ -51,21 +51,21 @@ func (o *Observed) carry(since int64) {
 	}
 }
 
-// judge determines the progress of the items from the generations that their objects report.
-func (l *facts) judge() {
+// trackItems determines the progress of the items from the generations that their objects report.
+func (l *facts) trackItems() {
 	for _, items := range [][]Item{l.o.Wanted, l.o.Orphaned} {
 		for i := range items {
 			item := &items[i]
 			at := slices.IndexFunc(l.objects, func(o *lsv1alpha1.DeployItem) bool { return o.Name == item.Object.Name })
 			if at >= 0 && item.State != StateUnseen && !item.Replaced {
-				l.judgeItem(item, l.objects[at])
+				l.trackItem(item, l.objects[at])
 			}
 		}
 	}
 }
 
-// judgeItem determines the progress of an item. Objects that must be deleted count as at rest until then.
-func (l *facts) judgeItem(item *Item, object *lsv1alpha1.DeployItem) {
+// trackItem determines the progress of an item. Objects that must be deleted count as at rest until then.
+func (l *facts) trackItem(item *Item, object *lsv1alpha1.DeployItem) {
 	item.Object.Generation, item.Flow = object.Generation, object.Spec.Flow.OrDefault()
 	item.Halfway = isHalfway(object)
 	item.Current = object.Status.ObservedGeneration >= object.Generation || item.Halfway

@@ -40,7 +40,7 @@ func stored(t *testing.T, e *lsv1alpha1.Execution, name string) *lsv1alpha1.Depl
 	return nil
 }
 
-func look(e *lsv1alpha1.Execution, items ...*lsv1alpha1.DeployItem) execution.Observed {
+func observe(e *lsv1alpha1.Execution, items ...*lsv1alpha1.DeployItem) execution.Observed {
 	s := execution.Snapshot{Execution: e, Now: noon}
 	for _, item := range items {
 		s.Items = append(s.Items, *item)
@@ -99,7 +99,7 @@ func TestAnItemThatIsAsItShouldBeIsNotWritten(t *testing.T) {
 	object.Spec.Configuration = &runtime.RawExtension{Raw: []byte(`{"apiVersion":"v1","kind":"C","x":[1,{"y":2}]}`)}
 	object.Labels["foreign"], object.Annotations["foreign"] = "yes", "yes"
 	object.Finalizers = append(object.Finalizers, "foreign")
-	if got := look(e, object).Wanted[0]; got.Write != nil || got.State != execution.StateIdle {
+	if got := observe(e, object).Wanted[0]; got.Write != nil || got.State != execution.StateIdle {
 		t.Errorf("it is written: %s", cmp.Diff(object, got.Write))
 	}
 }
@@ -120,15 +120,15 @@ func TestAnItemThatIsNotAsItShouldBeIsWritten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			object := stored(t, e, "a")
 			change(object)
-			got := look(e, object)
+			got := observe(e, object)
 			if len(got.Wanted) != 1 || got.Wanted[0].Write == nil {
 				t.Fatalf("it is not written: %+v", got)
 			}
-			if again := look(e, got.Wanted[0].Write).Wanted[0]; again.Write != nil {
+			if again := observe(e, got.Wanted[0].Write).Wanted[0]; again.Write != nil {
 				t.Errorf("it is written again: %s", cmp.Diff(got.Wanted[0].Write, again.Write))
 			}
 			object.Status.JobID = job
-			if got := look(e, object).Wanted[0]; got.Write != nil {
+			if got := observe(e, object).Wanted[0]; got.Write != nil {
 				t.Error("it is written although this job has started it")
 			}
 		})
@@ -139,7 +139,7 @@ func TestAChangedTypeNeedsANewObject(t *testing.T) {
 	e := begun(template("a"))
 	object := stored(t, e, "a")
 	object.Spec.Type = lsv1alpha1.DeployItemTypeHelm
-	o := look(e, object)
+	o := observe(e, object)
 	if len(o.Orphaned) != 1 || o.Orphaned[0].Object.Name != object.Name || !o.Wanted[0].Replaced {
 		t.Fatalf("the old object does not leave: %+v", o)
 	}
@@ -150,7 +150,7 @@ func TestAChangedTypeNeedsANewObject(t *testing.T) {
 	if d.Next != "" || !d.Wait {
 		t.Errorf("goes on to %q, waits %t, want to wait", d.Next, d.Wait)
 	}
-	if d = execution.Decide(look(e)); len(effects[execution.CreateItems](d)) != 1 {
+	if d = execution.Decide(observe(e)); len(effects[execution.CreateItems](d)) != 1 {
 		t.Errorf("decided %+v, want to create the new one", d)
 	}
 }
@@ -160,12 +160,12 @@ func TestObjectsOfEarlierControllersAreTakenOver(t *testing.T) {
 	e := begun(template("a"))
 	object := stored(t, e, "a")
 	object.Name = "app-a-x7k2p"
-	if o := look(e, object); len(o.Orphaned) > 0 || o.Wanted[0].Object.Name != object.Name || o.Wanted[0].Write != nil {
+	if o := observe(e, object); len(o.Orphaned) > 0 || o.Wanted[0].Object.Name != object.Name || o.Wanted[0].Write != nil {
 		t.Errorf("by label: %+v", o)
 	}
 	object.Labels = nil
 	e.Status.DeployItemCache = &lsv1alpha1.DeployItemCache{ActiveDIs: []lsv1alpha1.NamePair{{SpecName: "a", ObjectName: object.Name}}}
-	if o := look(e, object); len(o.Orphaned) > 0 || o.Wanted[0].Object.Name != object.Name || o.Wanted[0].Write == nil {
+	if o := observe(e, object); len(o.Orphaned) > 0 || o.Wanted[0].Object.Name != object.Name || o.Wanted[0].Write == nil {
 		t.Errorf("by record: %+v", o)
 	}
 }
@@ -175,17 +175,17 @@ func TestOfSeveralObjectsForOneItemTheRecordedOneStays(t *testing.T) {
 	computed, recorded, other := stored(t, e, "a"), stored(t, e, "a"), stored(t, e, "a")
 	recorded.Name, other.Name = "app-a-zzzzz", "app-a-aaaaa"
 	e.Status.DeployItemCache = &lsv1alpha1.DeployItemCache{ActiveDIs: []lsv1alpha1.NamePair{{SpecName: "a", ObjectName: recorded.Name}}}
-	o := look(e, computed, recorded, other)
+	o := observe(e, computed, recorded, other)
 	if o.Wanted[0].Object.Name != recorded.Name || len(o.Orphaned) != 2 {
 		t.Errorf("it stays %s, and %v leave", o.Wanted[0].Object.Name, o.Orphaned)
 	}
 	e.Status.DeployItemCache = nil
-	if o := look(e, other, computed); o.Wanted[0].Object.Name != computed.Name {
+	if o := observe(e, other, computed); o.Wanted[0].Object.Name != computed.Name {
 		t.Errorf("without a record %s stays", o.Wanted[0].Object.Name)
 	}
 	at := metav1.NewTime(noon)
 	computed.DeletionTimestamp = &at
-	if o := look(e, other, computed); o.Wanted[0].Object.Name != other.Name {
+	if o := observe(e, other, computed); o.Wanted[0].Object.Name != other.Name {
 		t.Errorf("%s stays although it is being deleted", o.Wanted[0].Object.Name)
 	}
 }
@@ -193,7 +193,7 @@ func TestOfSeveralObjectsForOneItemTheRecordedOneStays(t *testing.T) {
 func TestARecordedItemIsNotGoneBeforeTheServerHasSaidSo(t *testing.T) {
 	e := begun(template("a"))
 	e.Status.DeployItemCache = &lsv1alpha1.DeployItemCache{ActiveDIs: []lsv1alpha1.NamePair{{SpecName: "a", ObjectName: "app-a-x7k2p"}}}
-	o := look(e)
+	o := observe(e)
 	if d := execution.Decide(o); o.Wanted[0].State != execution.StateUnseen || !d.Wait || len(d.Do) > 0 {
 		t.Errorf("unseen: %+v leads to %+v", o.Wanted[0], d)
 	}
@@ -213,15 +213,15 @@ func TestAChangeOfTheSpecDuringAJobHasNoEffect(t *testing.T) {
 	}
 	e.Generation = 2
 	e.Spec.DeployItems = []lsv1alpha1.DeployItemTemplate{template("c"), template("b", "c")}
-	if d := execution.Decide(look(e, a, b)); !startsAny(d, "a") || startsAny(d, "b") || len(d.Do) != 1 {
+	if d := execution.Decide(observe(e, a, b)); !startsAny(d, "a") || startsAny(d, "b") || len(d.Do) != 1 {
 		t.Errorf("decided %+v, want to start a", d)
 	}
 	a.Status.JobID, a.Status.JobIDFinished, a.Status.Phase = job, job, lsv1alpha1.PhaseSucceeded
-	if d := execution.Decide(look(e, a, b)); !startsAny(d, "b") || len(d.Do) != 1 {
+	if d := execution.Decide(observe(e, a, b)); !startsAny(d, "b") || len(d.Do) != 1 {
 		t.Errorf("decided %+v, want to start b", d)
 	}
 	e.Status.DeployItemCache = nil
-	if d := execution.Decide(look(e, a, b)); !startsAny(d, "b") || len(d.Do) != 1 {
+	if d := execution.Decide(observe(e, a, b)); !startsAny(d, "b") || len(d.Do) != 1 {
 		t.Errorf("without a record: decided %+v, want to start b", d)
 	}
 }
@@ -232,7 +232,7 @@ func TestAnItemThatAnotherJobWorksOnIsAwaited(t *testing.T) {
 	object.Status.JobID = "started by hand"
 	for _, phase := range []lsv1alpha1.Phase{lsv1alpha1.PhaseInit, lsv1alpha1.PhaseProgressing} {
 		e.Status.Phase, e.Status.ObservedGeneration = phase, e.Generation
-		o := look(e, object)
+		o := observe(e, object)
 		d := execution.Decide(o)
 		if o.Wanted[0].State != execution.StateBusy || len(d.Do) > 0 {
 			t.Errorf("%s: %+v leads to %+v", phase, o.Wanted[0], d)
@@ -279,7 +279,7 @@ func TestJOB31_JOB71_ItemsThatCannotBeOrderedAreFatal(t *testing.T) {
 // refuses checks that a job ends with a terminal error that contains a text, and does nothing else.
 func refuses(t *testing.T, e *lsv1alpha1.Execution, says, code string) {
 	t.Helper()
-	o := look(e)
+	o := observe(e)
 	d := execution.Decide(o)
 	refused := effects[execution.Refuse](d)
 	if len(d.Do) != 1 || len(refused) != 1 {
@@ -304,7 +304,7 @@ func TestJOB04_AnImpossibleSpecDoesNotEndAJobWithARunningItem(t *testing.T) {
 	object := stored(t, e, "a")
 	object.Status.JobID = job
 	e.Spec.DeployItems = []lsv1alpha1.DeployItemTemplate{template("a", "a")}
-	o := look(e, object)
+	o := observe(e, object)
 	if d := execution.Decide(o); !d.Wait || d.Next != "" || len(d.Do) > 0 {
 		t.Errorf("decided %+v", d)
 	}
@@ -321,7 +321,7 @@ func TestItemsAreReadFromEitherForm(t *testing.T) {
 		t.Fatalf("the items are not compressed: %v", err)
 	}
 	e.Spec = packed
-	if o := look(e); o.Invalid != nil || len(o.Wanted) != 200 {
+	if o := observe(e); o.Invalid != nil || len(o.Wanted) != 200 {
 		t.Errorf("%d items, %v", len(o.Wanted), o.Invalid)
 	}
 }

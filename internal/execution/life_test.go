@@ -17,8 +17,8 @@ import (
 	"espalier.dev/internal/testkit/share"
 )
 
-// lives is the number of random lives that each property is tested with.
-const lives = 150
+// runs is the number of random runs that each property is tested with.
+const runs = 150
 
 // randomItems returns up to seven items in which each may depend on those before it.
 func (w *world) randomItems() []lsv1alpha1.DeployItemTemplate {
@@ -61,7 +61,7 @@ func (w *world) fails() bool {
 // The same execution lives through several jobs with changing items, failures, crashes and stale views.
 func TestJOB04_JOB70_JOB71_RandomLives(t *testing.T) {
 	cases := share.Of()
-	for seed := range uint64(lives) {
+	for seed := range uint64(runs) {
 		if !cases.Try() {
 			continue
 		}
@@ -110,7 +110,7 @@ func (w *world) checkJob() {
 }
 
 func TestJOB72_JOB44_RandomDeletions(t *testing.T) {
-	for seed := range uint64(lives) {
+	for seed := range uint64(runs) {
 		w := newWorld(seed, newExecution())
 		w.edit()
 		w.request("job")
@@ -150,7 +150,7 @@ func (w *world) markDeleted() {
 
 // A deletion in the middle of a job that has started something lets the job finish.
 func TestJOB40_RandomDeletionsDuringAJob(t *testing.T) {
-	for seed := range uint64(lives) {
+	for seed := range uint64(runs) {
 		w := amidAJob(seed)
 		began := len(w.started["job"]) > 0
 		w.markDeleted()
@@ -169,7 +169,7 @@ func TestJOB40_RandomDeletionsDuringAJob(t *testing.T) {
 
 // A deletion without uninstalling does not wait for a deployer.
 func TestJOB46_JOB60_GivingUpEndsAJobAtOnce(t *testing.T) {
-	for seed := range uint64(lives) {
+	for seed := range uint64(runs) {
 		w := amidAJob(seed)
 		running := !w.execution.Status.IsFinished()
 		w.execution.Annotations[run.DeletionAnnotation] = string(w.execution.UID)
@@ -184,7 +184,7 @@ func TestJOB46_JOB60_GivingUpEndsAJobAtOnce(t *testing.T) {
 }
 
 func TestJOB50_JOB51_RandomInterrupts(t *testing.T) {
-	for seed := range uint64(lives) {
+	for seed := range uint64(runs) {
 		w := amidAJob(seed)
 		running := !w.execution.Status.IsFinished()
 		w.execution.Annotations[lsv1alpha1.OperationAnnotation] = string(lsv1alpha1.OperationInterrupt)

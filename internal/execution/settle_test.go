@@ -58,7 +58,7 @@ func TestJOB50_AnInterruptedItemSaysSo(t *testing.T) {
 	a.Status.FirstError = &lsv1alpha1.Error{Reason: "Earlier"}
 	b.Status.JobID, b.Status.JobIDFinished, b.Status.Phase = "job-1", "job-1", lsv1alpha1.PhaseSucceeded
 	c.Status.JobID, c.Status.JobIDFinished, c.Status.Phase = job, job, lsv1alpha1.PhaseSucceeded
-	o := look(e, a, b, c)
+	o := observe(e, a, b, c)
 	for _, item := range o.Wanted[:2] {
 		status := item.CutShort
 		if status == nil {
@@ -108,15 +108,15 @@ func TestJOB50_AnInterruptedJobRemembersItsItems(t *testing.T) {
 func TestJOB51_AnInterruptHitsOneJob(t *testing.T) {
 	e := begun(template("a"))
 	execution.AnnotateInterrupted(e, e.Annotations, "job-1")
-	if look(e).Interrupted {
+	if observe(e).Interrupted {
 		t.Error("the next job is interrupted as well")
 	}
 	execution.AnnotateInterrupted(e, e.Annotations, job)
-	if !look(e).Interrupted {
+	if !observe(e).Interrupted {
 		t.Error("the job is not interrupted")
 	}
 	e.UID = "a copy"
-	if look(e).Interrupted {
+	if observe(e).Interrupted {
 		t.Error("a copy of the execution is interrupted as well")
 	}
 }
@@ -128,7 +128,7 @@ func TestJOB40_AJobThatHasStartedItemsIsFinishedBeforeADeletion(t *testing.T) {
 	at := metav1.NewTime(noon)
 	e.DeletionTimestamp, e.Status.Phase = &at, ""
 
-	o := look(e, object)
+	o := observe(e, object)
 	if !execution.NeedsComplete(o) {
 		t.Error("nobody asks for certainty")
 	}
@@ -147,11 +147,11 @@ func TestJOB40_AJobThatHasStartedItemsIsFinishedBeforeADeletion(t *testing.T) {
 		}
 	}
 	object.Status.JobID = job
-	if d := execution.Decide(look(e, object)); d.Next != lsv1alpha1.PhaseInit {
+	if d := execution.Decide(observe(e, object)); d.Next != lsv1alpha1.PhaseInit {
 		t.Errorf("an item was started: decided %+v", d)
 	}
 	object.DeletionTimestamp = &at
-	if o := look(e, object); !o.Removing() {
+	if o := observe(e, object); !o.Removing() {
 		t.Error("an item that the job is deleting counts as started")
 	}
 }

@@ -15,7 +15,7 @@
 // objects by name, and connects through package target, which parses kubeconfigs, guards addresses and keeps one client per credential.
 // When the kubeconfig changes, all uses of the old one end before the new one is used.
 //
-// A feed belongs to one kind in one cluster. It lists and watches the kind, and keeps only the result of Judge for each object.
+// A feed belongs to one kind in one cluster. It lists and watches the kind, and keeps only the result of HealthOf for each object.
 // Everything that can take time is done in the goroutines of links and feeds; Refer, Forget and Read never wait for a cluster.
 //
 // A cluster that cannot be read is not an empty cluster: each application there has a Problem with the cause, and keeps its last known

@@ -102,11 +102,11 @@ func (f *feed) problemOf(key types.NamespacedName) Problem {
 func (f *feed) want(key types.NamespacedName) {
 	f.wanted[key] = sighting{}
 	if _, exists := f.records[key]; !exists {
-		f.lookSoon()
+		f.checkSoon()
 	}
 }
 
-func (f *feed) lookSoon() {
+func (f *feed) checkSoon() {
 	select {
 	case f.look <- struct{}{}:
 	default:
@@ -135,7 +135,7 @@ func (f *feed) remove(key types.NamespacedName, now time.Time) bool {
 	}
 	f.remember(key, before, now)
 	if _, wanted := f.wanted[key]; wanted {
-		f.lookSoon()
+		f.checkSoon()
 	}
 	return true
 }

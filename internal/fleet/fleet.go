@@ -153,13 +153,13 @@ func (f *Fleet) Refer(pipeline types.NamespacedName, applications []Application)
 // Forget removes all references of a pipeline.
 func (f *Fleet) Forget(pipeline types.NamespacedName) { f.Refer(pipeline, nil) }
 
-// LookAgain retries connecting to the clusters of a pipeline now, if they are not connected.
-func (f *Fleet) LookAgain(pipeline types.NamespacedName) {
+// Reconnect retries connecting to the clusters of a pipeline now, if they are not connected.
+func (f *Fleet) Reconnect(pipeline types.NamespacedName) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	for application := range f.index.means[pipeline] {
 		if l := f.links[application.Cluster]; l != nil {
-			l.lookAgain()
+			l.reconnect()
 		}
 	}
 }

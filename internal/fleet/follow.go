@@ -30,7 +30,7 @@ var (
 	errNoNamespaces = errors.New("the kind is cluster-scoped")
 )
 
-// follower fills a feed, in one goroutine: it lists all objects of the kind, watches them from then on, and keeps the judgement of each.
+// follower fills a feed, in one goroutine: it lists all objects of the kind, watches them from then on, and keeps the health of each.
 // When a watch ends, the next one continues from its version. If that is impossible, the feed fails with the problem, and everything is
 // listed again once the problem is over, so that outdated state never counts as current.
 type follower struct {
@@ -160,7 +160,7 @@ func (f *follower) checkKind() error {
 	return nil
 }
 
-// list lists and judges all objects of the kind, page by page.
+// list lists all objects of the kind, and determines their health, page by page.
 func (f *follower) list(ctx context.Context) (map[types.NamespacedName]record, error) {
 	all := map[types.NamespacedName]record{}
 	for token := ""; ; {
@@ -199,7 +199,7 @@ func (f *follower) listPage(ctx context.Context, token string) (*unstructured.Un
 }
 
 func newRecord(object *unstructured.Unstructured) record {
-	health, problem := Judge(object)
+	health, problem := HealthOf(object)
 	return record{health: health, problem: problem}
 }
 
@@ -238,9 +238,9 @@ func (f *follower) read(ctx context.Context, stream watch.Interface) error {
 				return nil
 			}
 		case <-f.feed.look:
-			f.lookForNamespaces(ctx)
+			f.checkNamespaces(ctx)
 		case <-again.C:
-			f.lookForNamespaces(ctx)
+			f.checkNamespaces(ctx)
 		}
 	}
 }

@@ -21,22 +21,22 @@ const (
 	digestLength = 12
 )
 
-// Judge determines the health of an application from the object alone. It returns a problem if the object is ready without reporting a
+// HealthOf determines the health of an application from the object alone. It returns a problem if the object is ready without reporting a
 // revision. It accepts any contents: fields without the expected form count as missing.
-func Judge(object *unstructured.Unstructured) (Health, Problem) {
+func HealthOf(object *unstructured.Unstructured) (Health, Problem) {
 	health := Health{
 		Suspended:  flag(object.Object, "spec", "suspend"),
 		Deleting:   object.GetDeletionTimestamp() != nil,
 		Generation: object.GetGeneration(),
 	}
-	judge, suspending := judgeByScheme, "spec.suspend is removed"
+	verdictOn, suspending := verdictByScheme, "spec.suspend is removed"
 	if isInstallation(object) {
-		judge, suspending = judgeInstallation, "it is resumed"
+		verdictOn, suspending = verdictOfInstallation, "it is resumed"
 		// The annotation has no effect on a nested installation.
 		health.Suspended = object.GetAnnotations()[lsv1alpha1.SuspendAnnotation] == "true" &&
 			object.GetLabels()[lsv1alpha1.EncompassedByLabel] == ""
 	}
-	verdict := judge(object)
+	verdict := verdictOn(object)
 	health.Revision, health.AttemptedRevision, health.Failing = verdict.revision, verdict.attempted, verdict.failing
 	health.NeverDeployed = verdict.undeployed && verdict.unready != ""
 	switch {
@@ -67,8 +67,8 @@ type verdict struct {
 	expected            string // the field with the revision
 }
 
-// judgeByScheme handles the kinds that have a condition Ready and report the running revision in their status.
-func judgeByScheme(object *unstructured.Unstructured) verdict {
+// verdictByScheme handles the kinds that have a condition Ready and report the running revision in their status.
+func verdictByScheme(object *unstructured.Unstructured) verdict {
 	v := verdict{
 		revision:  text(object.Object, "status", "lastAppliedRevision"),
 		attempted: text(object.Object, "status", "lastAttemptedRevision"),
@@ -163,9 +163,9 @@ func isInstallation(object *unstructured.Unstructured) bool {
 	return object.GetKind() == installationKind && object.GroupVersionKind().Group == lsv1alpha1.GroupName
 }
 
-// judgeInstallation handles the installations of this project. Their revision is the version in their spec: while that differs from the
+// verdictOfInstallation handles the installations of this project. Their revision is the version in their spec: while that differs from the
 // running one, they are not healthy.
-func judgeInstallation(object *unstructured.Unstructured) verdict {
+func verdictOfInstallation(object *unstructured.Unstructured) verdict {
 	revision, expected := revisionOf(object)
 	unready, failing := unfinished(object)
 	return verdict{

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// judged is the expected result of a case in the tables below.
-type judged struct {
+// healthCase is the expected result of a case in the tables below.
+type healthCase struct {
 	name   string
 	object string
 	want   Health
@@ -37,11 +37,11 @@ func objectOf(t testing.TB, text string) *unstructured.Unstructured {
 	return result
 }
 
-func check(t *testing.T, cases []judged) {
+func check(t *testing.T, cases []healthCase) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			health, problem := Judge(objectOf(t, c.object))
+			health, problem := HealthOf(objectOf(t, c.object))
 			if difference := cmp.Diff(c.want, health); difference != "" {
 				t.Errorf("health (-want +got):\n%s", difference)
 			}
@@ -70,7 +70,7 @@ func TestPIP04_HealthByTheScheme(t *testing.T) {
 		return health
 	}
 	unhealthy := func(message string) Health { return with(func(h *Health) { h.Message = message }) }
-	check(t, []judged{
+	check(t, []healthCase{
 		{
 			name:   "ready",
 			object: kustomization(`{}`, `{observedGeneration: 3, `+revision+`, conditions: [{type: Reconciling, status: "True"}, `+readyAt3+`]}`),
@@ -215,7 +215,7 @@ func TestPIP04_RevisionOfAHelmRelease(t *testing.T) {
 		return Health{Healthy: true, Revision: revision, AttemptedRevision: attempted, Generation: 3, ReadySince: since}
 	}
 	const good = `observedGeneration: 3, conditions: [` + readyAt3 + `]`
-	check(t, []judged{
+	check(t, []healthCase{
 		{
 			name: "v2",
 			object: helmRelease(
@@ -353,7 +353,7 @@ func TestPIP04_HealthOfAnInstallation(t *testing.T) {
 	seen := func(message string) Health {
 		return Health{Revision: "1.2.0", AttemptedRevision: "1.2.0", Generation: 3, Message: message}
 	}
-	check(t, []judged{
+	check(t, []healthCase{
 		{
 			name: "succeeded",
 			object: installation(

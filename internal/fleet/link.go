@@ -94,8 +94,8 @@ func (f *Fleet) narrow(wide *feed, from *session) bool {
 	return true
 }
 
-// lookAgain never blocks.
-func (l *link) lookAgain() {
+// reconnect never blocks.
+func (l *link) reconnect() {
 	select {
 	case l.poke <- struct{}{}:
 	default:
@@ -105,7 +105,7 @@ func (l *link) lookAgain() {
 // run connects and reconnects until the context ends.
 func (l *link) run(ctx context.Context) {
 	defer l.disconnect()
-	watched := &names{host: l.fleet.resolver.host, timing: l.fleet.timing, changed: l.lookAgain}
+	watched := &names{host: l.fleet.resolver.host, timing: l.fleet.timing, changed: l.reconnect}
 	defer watched.close()
 	failures := 0
 	for {

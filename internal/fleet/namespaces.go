@@ -30,8 +30,8 @@ func (f *follower) replace(ctx context.Context, everything map[types.NamespacedN
 	f.update(func(now time.Time) []types.NamespacedName { return f.feed.replace(everything, absent, now) })
 }
 
-// lookForNamespaces updates which namespaces of missing applications do not exist.
-func (f *follower) lookForNamespaces(ctx context.Context) {
+// checkNamespaces updates which namespaces of missing applications do not exist.
+func (f *follower) checkNamespaces(ctx context.Context) {
 	var candidates map[string]bool
 	f.update(func(time.Time) []types.NamespacedName {
 		candidates = f.feed.missing(f.feed.records)

@@ -75,7 +75,7 @@ func (s *session) refuse(ctx context.Context) {
 	pause := s.link.fleet.timing.pause(s.link.refusals)
 	s.link.fleet.mutex.Unlock()
 	if wait(ctx, pause, nil) {
-		s.link.lookAgain()
+		s.link.reconnect()
 	}
 }
 

@@ -65,7 +65,7 @@ func TestCON22_ImportsOfOthersMustBeGiven(t *testing.T) {
 
 // A child that does not yet use what a sibling exports now is busy, whatever its status says: it will continue in a moment.
 func TestCON20_AChildThatUsesOldExportsOfASiblingIsBusy(t *testing.T) {
-	look := func(change func(importer *lsv1alpha1.Installation)) installation.Observed {
+	observe := func(change func(importer *lsv1alpha1.Installation)) installation.Observed {
 		sub := func(name, version string) *lsv1alpha1.Installation {
 			s := &lsv1alpha1.Installation{}
 			s.Name, s.Spec.Flow = name, lsv1alpha1.FlowContinuous
@@ -96,7 +96,7 @@ func TestCON20_AChildThatUsesOldExportsOfASiblingIsBusy(t *testing.T) {
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			children := look(c.change).Children
+			children := observe(c.change).Children
 			if len(children) != 2 || children[0].Busy() || children[1].Busy() != c.busy {
 				t.Errorf("children %+v", children)
 			}

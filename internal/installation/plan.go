@@ -207,7 +207,7 @@ func (p *Plan) addSubs(in Inputs, out *blueprint.Output) {
 			sub.ObjectName = before.Name
 		}
 		taken[sub.ObjectName] = true
-		p.Subs = append(p.Subs, SubWrite{Name: sub.Name, Wanted: SubObject(in, sub), Existing: before})
+		p.Subs = append(p.Subs, SubWrite{Name: sub.Name, Wanted: ChildObject(in, sub), Existing: before})
 	}
 	for _, sub := range in.Below.Subinstallations {
 		if !taken[sub.Name] {
@@ -216,8 +216,8 @@ func (p *Plan) addSubs(in Inputs, out *blueprint.Output) {
 	}
 }
 
-// SubObject returns the object of a nested installation, with a seal if the signature of the installation above was checked.
-func SubObject(in Inputs, sub *blueprint.Subinstallation) *lsv1alpha1.Installation {
+// ChildObject returns the object of a nested installation, with a seal if the signature of the installation above was checked.
+func ChildObject(in Inputs, sub *blueprint.Subinstallation) *lsv1alpha1.Installation {
 	object := sub.Object(in.Installation)
 	object.Spec.Flow = in.Run.Flow
 	own(in.Installation, object)

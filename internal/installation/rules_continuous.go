@@ -169,13 +169,13 @@ func update(o Observed) Decision {
 		}
 	}
 	if o.DependencyError != nil {
-		return raise(o.DependencyError)
+		return failWith(o.DependencyError)
 	}
 	if waiting := unready(o.Predecessors); len(waiting) > 0 && o.Operation != lsv1alpha1.OperationForceReconcile {
 		return o.waitIn(o.Phase, because(lsv1alpha1.ReasonWaitingForPredecessors, "waiting for "+list(waiting)))
 	}
 	if o.ImportsMissing != nil {
-		return raise(o.ImportsMissing)
+		return failWith(o.ImportsMissing)
 	}
 	return Decision{
 		Do:   []Effect{Prepare{}, TellOfUpdate{}},
@@ -193,7 +193,7 @@ func (o Observed) occasion() string {
 	return "requested by the operation annotation"
 }
 
-func raise(err error) Decision {
+func failWith(err error) Decision {
 	return Decision{
 		Do: []Effect{Fail{Err: err}}, Wait: true, Why: because(lsv1alpha1.ReasonWaitingForImports, err.Error()),
 	}

@@ -30,7 +30,7 @@ func TestSeals(t *testing.T) {
 		in.Installation.Namespace, in.Installation.Name, in.Verified = "garden", "shop", verified
 		sub := blueprint.Subinstallation{Name: "part", ObjectName: "part-x"}
 		sub.Spec.Blueprint = inline(`{"b": "1", "a": "2"}`)
-		return installation.SubObject(installation.Inputs{Input: in, Hasher: hasher("k")}, &sub)
+		return installation.ChildObject(installation.Inputs{Input: in, Hasher: hasher("k")}, &sub)
 	}
 	for name, change := range map[string]func(*lsv1alpha1.Installation){
 		"as it was": func(*lsv1alpha1.Installation) {},

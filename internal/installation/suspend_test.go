@@ -323,8 +323,8 @@ func noted(name, value string) func(*lsv1alpha1.Installation) {
 	return func(i *lsv1alpha1.Installation) { i.Annotations[name] = value }
 }
 
-// look makes a pass over an installation that decides once.
-func look(inst *lsv1alpha1.Installation) installation.Decision {
+// decideOnce makes a pass over an installation that decides once.
+func decideOnce(inst *lsv1alpha1.Installation) installation.Decision {
 	o := installation.NewObserved(installation.Snapshot{Installation: inst, NewJobID: job, Now: noon})
 	d := installation.Decide(o)
 	installation.Settle(inst, o, d, nil)
@@ -404,7 +404,7 @@ func TestTheStatusShowsASuspension(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := look(c.inst)
+			d := decideOnce(c.inst)
 			if got := told(c.inst, lsv1alpha1.ConditionSuspended); got != c.suspended {
 				t.Errorf("the condition Suspended is %q", got)
 			}
@@ -417,12 +417,12 @@ func TestTheStatusShowsASuspension(t *testing.T) {
 			}
 			// Another pass writes nothing, and resuming leaves no trace.
 			before := slices.Clone(c.inst.Status.Conditions)
-			if look(c.inst); !starts && !reflect.DeepEqual(before, c.inst.Status.Conditions) {
+			if decideOnce(c.inst); !starts && !reflect.DeepEqual(before, c.inst.Status.Conditions) {
 				t.Errorf("the second look has changed %v to %v", before, c.inst.Status.Conditions)
 			}
 			delete(c.inst.Annotations, lsv1alpha1.SuspendAnnotation)
 			delete(c.inst.Annotations, lsv1alpha1.SuspendReasonAnnotation)
-			d = look(c.inst)
+			d = decideOnce(c.inst)
 			if got := told(c.inst, lsv1alpha1.ConditionSuspended); got != "" || d.Why.Code == run.ReasonSuspended {
 				t.Errorf("after the end: %q, %+v", got, d.Why)
 			}

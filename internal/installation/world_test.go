@@ -19,7 +19,7 @@ const (
 	older = "job-1"
 )
 
-var errTrouble = errors.New("a waits for b, b waits for a")
+var errDependency = errors.New("a waits for b, b waits for a")
 
 var phases = []lsv1alpha1.Phase{
 	"", lsv1alpha1.PhaseInit, lsv1alpha1.PhaseCleanupOrphaned, lsv1alpha1.PhaseObjectsCreated, lsv1alpha1.PhaseProgressing,
@@ -34,7 +34,7 @@ var requests = []run.Request{{}, {Asked: true}, {GrantedID: "job-3"}, {GrantedID
 // neighbourhoods are predecessors, successors and dependency errors.
 var neighbourhoods = []installation.Observed{
 	{},
-	{DependencyError: errTrouble},
+	{DependencyError: errDependency},
 	{Predecessors: []installation.Sibling{{Name: "p", Job: run.Job{ID: job, FinishedID: job}, Phase: lsv1alpha1.PhaseSucceeded}}},
 	{Predecessors: []installation.Sibling{{Name: "p", Job: run.Job{ID: job, FinishedID: older}, Phase: lsv1alpha1.PhaseProgressing}}},
 	{Predecessors: []installation.Sibling{{Name: "p", Job: run.Job{ID: job, FinishedID: job}, Phase: lsv1alpha1.PhaseFailed}}},

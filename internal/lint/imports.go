@@ -282,7 +282,7 @@ func findForbiddenImports(tree *Tree) []Offence {
 	homeless := map[string]bool{}
 	for _, file := range tree.goFiles(everyFile) {
 		for _, spec := range file.Go.Imports {
-			if complaint := judgeImport(file, importPath(spec)); complaint != "" {
+			if complaint := checkImport(file, importPath(spec)); complaint != "" {
 				offences = append(offences, tree.offence(file, spec.Pos(), "%s", complaint))
 			}
 		}
@@ -302,12 +302,12 @@ func findForbiddenImports(tree *Tree) []Offence {
 	return offences
 }
 
-// judgeImport returns what is wrong with an import, or nothing. Layers apply only to production code, because a test may use whatever
+// checkImport returns what is wrong with an import, or nothing. Layers apply only to production code, because a test may use whatever
 // proves that the code works; islands also apply to tests.
-func judgeImport(file *File, imported string) string {
+func checkImport(file *File, imported string) string {
 	folder, ours := ourFolder(imported)
 	if ours {
-		if complaint := judgeIsland(file, folder); complaint != "" {
+		if complaint := checkIsland(file, folder); complaint != "" {
 			return complaint
 		}
 	}
@@ -316,12 +316,12 @@ func judgeImport(file *File, imported string) string {
 		return ""
 	}
 	if ours {
-		return own.judgeOurs(file.Dir(), folder)
+		return own.checkOurs(file.Dir(), folder)
 	}
-	return own.judgeLibrary(imported)
+	return own.checkLibrary(imported)
 }
 
-func judgeIsland(file *File, folder string) string {
+func checkIsland(file *File, folder string) string {
 	for _, island := range islands {
 		inside := within(file.Dir(), island.folder) && sameCommand(file.Dir(), folder)
 		if !within(folder, island.folder) || inside || withinAny(file.Dir(), island.exceptions) {
@@ -347,7 +347,7 @@ func second(folder string) string {
 	return parts[min(1, len(parts)-1)]
 }
 
-func (l *layer) judgeOurs(from, to string) string {
+func (l *layer) checkOurs(from, to string) string {
 	if slices.Contains(l.sees, everything) || withinAny(to, l.sees) {
 		return ""
 	}
@@ -359,7 +359,7 @@ func (l *layer) judgeOurs(from, to string) string {
 	return fmt.Sprintf("%s may not import %s (see the layers in internal/lint/imports.go)", from, to)
 }
 
-func (l *layer) judgeLibrary(imported string) string {
+func (l *layer) checkLibrary(imported string) string {
 	if l.libraries == nil || isStandard(imported) || withinAny(imported, l.libraries) {
 		return ""
 	}

@@ -69,21 +69,21 @@ func (r Reader) Of(
 	if err != nil {
 		return objects, err
 	}
-	looked := make([]objecttree.DeployedObject, len(objects))
-	copy(looked, objects)
+	checked := make([]objecttree.DeployedObject, len(objects))
+	copy(checked, objects)
 	var group errgroup.Group
 	group.SetLimit(atOnce)
-	for i := range looked[:min(len(looked), maxObjects)] {
+	for i := range checked[:min(len(checked), maxObjects)] {
 		group.Go(func() error {
-			look(ctx, reader, &looked[i])
+			readState(ctx, reader, &checked[i])
 			return nil
 		})
 	}
 	err = group.Wait()
-	if r.Secrets != nil && slices.ContainsFunc(looked, says) {
-		conceal(looked, r.Secrets(ctx, item))
+	if r.Secrets != nil && slices.ContainsFunc(checked, says) {
+		conceal(checked, r.Secrets(ctx, item))
 	}
-	return looked, err
+	return checked, err
 }
 
 // says reports whether there is a message about an object, or one below it.
@@ -117,8 +117,8 @@ func (r Reader) clusterOf(ctx context.Context, item *lsv1alpha1.DeployItem) (cli
 	return found.Client(), nil
 }
 
-// look determines the state of one object.
-func look(ctx context.Context, reader client.Reader, object *objecttree.DeployedObject) {
+// readState determines the state of one object.
+func readState(ctx context.Context, reader client.Reader, object *objecttree.DeployedObject) {
 	gvk := schema.FromAPIVersionAndKind(object.APIVersion, object.Kind)
 	found := &unstructured.Unstructured{}
 	found.SetGroupVersionKind(gvk)
@@ -131,13 +131,13 @@ func look(ctx context.Context, reader client.Reader, object *objecttree.Deployed
 		refused := cluster.Refused("read", cluster.Subject{GVK: gvk, Key: key}, err)
 		object.State, object.Message = objecttree.NotReadable, refused.Error()
 	default:
-		object.State, object.Message = judge(found)
+		object.State, object.Message = stateOf(found)
 		object.Below = below(ctx, reader, found)
 	}
 }
 
-// judge returns the state of an object, with a message.
-func judge(object *unstructured.Unstructured) (objecttree.LiveState, string) {
+// stateOf returns the state of an object, with a message.
+func stateOf(object *unstructured.Unstructured) (objecttree.LiveState, string) {
 	switch state := readiness.Of(object); {
 	case object.GetDeletionTimestamp() != nil:
 		return objecttree.NotReady, "it is being deleted"

@@ -58,7 +58,7 @@ func below(ctx context.Context, reader client.Reader, owner *unstructured.Unstru
 		object := objecttree.DeployedObject{
 			APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Namespace: member.GetNamespace(), Name: member.GetName(),
 		}
-		object.State, object.Message = judge(member)
+		object.State, object.Message = stateOf(member)
 		object.Below = below(ctx, reader, member)
 		objects = append(objects, object)
 	}

@@ -16,7 +16,7 @@ import (
 // urgentPriority is above that of events about the objects themselves, which is zero.
 const urgentPriority = 10
 
-// Urgent makes a controller process the objects of an event before it starts others. Events about sub-objects are urgent: work that has
+// Urgent makes a controller process the objects of an event before it starts others. Events about children are urgent: work that has
 // started is finished before more is started, so that the first of many objects finish early.
 func Urgent(objects handler.MapFunc) handler.EventHandler {
 	return urgent{handler.EnqueueRequestsFromMapFunc(objects)}
@@ -26,7 +26,7 @@ type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 type urgent struct{ events handler.EventHandler }
 
-// Create implements handler.EventHandler. The existence of a sub-object when a process starts is not news, and there may be thousands.
+// Create implements handler.EventHandler. The existence of a child when a process starts is not news, and there may be thousands.
 func (u urgent) Create(ctx context.Context, e event.CreateEvent, q queue) {
 	if e.IsInInitialList {
 		u.events.Create(ctx, e, q)

@@ -52,7 +52,7 @@ func TestWhatHasBegunGoesFirst(t *testing.T) {
 	}
 }
 
-// After a start, all sub-objects arrive at once. Later requests do not wait for them.
+// After a start, all children arrive at once. Later requests do not wait for them.
 func TestWhatIsThereAtTheStartIsNotUrgent(t *testing.T) {
 	queue := newQueue(t, 1)
 	events := loop.Urgent(func(_ context.Context, object client.Object) []reconcile.Request {

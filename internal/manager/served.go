@@ -87,7 +87,7 @@ func (l *latecomers) Start(ctx context.Context) error {
 			return nil
 		case <-time.After(pause):
 		}
-		begun, err := l.look()
+		begun, err := l.setUpServed()
 		if err != nil {
 			return err
 		}
@@ -98,8 +98,8 @@ func (l *latecomers) Start(ctx context.Context) error {
 	return nil
 }
 
-// look sets up the controllers whose kinds are served. The error is that of a controller that could not be set up.
-func (l *latecomers) look() (begun bool, err error) {
+// setUpServed sets up the controllers whose kinds are served. The error is that of a controller that could not be set up.
+func (l *latecomers) setUpServed() (begun bool, err error) {
 	var still []latecomer
 	for _, w := range l.list() {
 		missing, err := firstUnserved(l.manager.GetRESTMapper(), w.Kinds)

@@ -79,7 +79,7 @@ func (c *Client) Registry(at Address, with Credential) (*Registry, error) {
 	scope := c.options.Cache.scope(append(with.parts(), []byte(at.Scheme()), []byte(at.Host))...)
 	connection, err := c.connection(scope, at, with)
 	if err != nil {
-		return nil, judge("connect", at.Host, err)
+		return nil, classify("connect", at.Host, err)
 	}
 	return &Registry{client: c, at: at, scope: scope, auth: connection.auth}, nil
 }

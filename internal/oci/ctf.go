@@ -75,7 +75,7 @@ func NewArchive() *Archive {
 // OpenArchive opens an archive in a file system: a directory, or a tar file, with or without gzip.
 func OpenArchive(in fs.FS, name string) (*Archive, error) {
 	a, err := openArchive(in, name)
-	return a, judge("open the archive", name, err)
+	return a, classify("open the archive", name, err)
 }
 
 func openArchive(in fs.FS, name string) (*Archive, error) {
@@ -164,7 +164,7 @@ func (a *Archive) String() string { return "archive " + a.name }
 // Manifest implements Store.
 func (a *Archive) Manifest(_ context.Context, repository, reference string) (Manifest, error) {
 	manifest, err := a.manifest(repository, reference)
-	return manifest, judge("read the manifest "+reference, a.String()+", "+repository, err)
+	return manifest, classify("read the manifest "+reference, a.String()+", "+repository, err)
 }
 
 func (a *Archive) manifest(repository, reference string) (Manifest, error) {
@@ -230,7 +230,7 @@ func mediaTypeOf(content []byte) string {
 // Blob implements Store.
 func (a *Archive) Blob(_ context.Context, repository string, blob Descriptor) (io.ReadCloser, error) {
 	content, err := a.open(blob.Digest)
-	return content, judge("read the blob "+blob.Digest.String(), a.String()+", "+repository, err)
+	return content, classify("read the blob "+blob.Digest.String(), a.String()+", "+repository, err)
 }
 
 // open opens a blob. Archives have a dot or a folder between algorithm and digits.
@@ -303,7 +303,7 @@ func (a *Archive) Files() (archive.Files, error) {
 		return err
 	})
 	if err != nil {
-		return nil, judge("copy the archive", a.name, fileError(err))
+		return nil, classify("copy the archive", a.name, fileError(err))
 	}
 	changes, err := a.changes()
 	if err != nil {

@@ -128,8 +128,8 @@ func wrongDigest(wanted, got string) error {
 	return newError(WrongDigest, "the content should have digest %s, but has %s: it was damaged in transit, or replaced; if this persists, push it again", wanted, got)
 }
 
-// judge turns any error into an Error with what was attempted and where.
-func judge(operation, where string, err error) error {
+// classify turns any error into an Error with what was attempted and where.
+func classify(operation, where string, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -55,14 +55,14 @@ func (r *Registry) Manifest(ctx context.Context, repository, reference string) (
 	operation := "read the manifest " + reference
 	if digest.Digest(reference).Validate() != nil {
 		manifest, err := r.fetchManifest(ctx, repository, reference)
-		return manifest, judge(operation, r.where(repository), err)
+		return manifest, classify(operation, r.where(repository), err)
 	}
 	key := lru.KeyOf([]byte(r.scope), []byte(reference))
 	manifest, err := r.client.manifests.Get(key, func() (Manifest, int, error) {
 		manifest, err := r.fetchManifest(ctx, repository, reference)
 		return manifest, len(manifest.Content), err
 	})
-	return manifest, judge(operation, r.where(repository), err)
+	return manifest, classify(operation, r.where(repository), err)
 }
 
 func (r *Registry) fetchManifest(ctx context.Context, path, reference string) (Manifest, error) {
@@ -101,7 +101,7 @@ func (r *Registry) fetchManifest(ctx context.Context, path, reference string) (M
 // Blob implements Store. Concurrent requests for a blob fetch it once.
 func (r *Registry) Blob(ctx context.Context, repository string, blob Descriptor) (io.ReadCloser, error) {
 	content, err := r.blob(ctx, repository, blob)
-	return content, judge(fmt.Sprintf("read the blob %s", blob.Digest), r.where(repository), err)
+	return content, classify(fmt.Sprintf("read the blob %s", blob.Digest), r.where(repository), err)
 }
 
 func (r *Registry) blob(ctx context.Context, repository string, blob Descriptor) (io.ReadCloser, error) {
@@ -188,12 +188,12 @@ func (r *Registry) PushBlob(ctx context.Context, path, mediaType string, content
 	operation := "push the blob " + blob.Digest.String()
 	repository, err := r.repository(path)
 	if err != nil {
-		return Descriptor{}, judge(operation, r.where(path), err)
+		return Descriptor{}, classify(operation, r.where(path), err)
 	}
 	if there, err := repository.Blobs().Exists(ctx, blob); err == nil && there {
 		return blob, nil
 	}
-	return blob, judge(operation, r.where(path), repository.Blobs().Push(ctx, blob, bytes.NewReader(content)))
+	return blob, classify(operation, r.where(path), repository.Blobs().Push(ctx, blob, bytes.NewReader(content)))
 }
 
 // PushManifest implements Store.
@@ -207,5 +207,5 @@ func (r *Registry) PushManifest(ctx context.Context, path, tag string, manifest 
 	} else if err == nil {
 		err = repository.Manifests().Push(ctx, manifest.Descriptor, bytes.NewReader(manifest.Content))
 	}
-	return judge(operation, r.where(path), err)
+	return classify(operation, r.where(path), err)
 }

@@ -35,8 +35,8 @@ func checks(commit string, passed, failed, running int32) *pipelines.PullRequest
 // proposed returns a pipeline that waits for its pull request to be merged.
 func proposed(t *testing.T) *scene {
 	s := newScene(t, pullRequests(), []Target{at("2")}, []Target{at("1")})
-	s.look()
-	s.finish(opened(7)).look()
+	s.decide()
+	s.finish(opened(7)).decide()
 	s.wantHolds("b:WaitingForMerge")
 	return s
 }
@@ -46,7 +46,7 @@ func (s *scene) checked(commit string, c *pipelines.PullRequestChecks) *scene {
 	s.saw("b", pipelines.PullRequestOpen)
 	s.PullRequests[0].HeadCommit, s.PullRequests[0].Checks = commit, c
 	s.PullRequests[0].ClosedBy = ""
-	s.look()
+	s.decide()
 	return s
 }
 
@@ -60,7 +60,7 @@ func TestPIP22_ChecksAreToldAndDecideNothing(t *testing.T) {
 		"; its checks failed: build, lint and 3 more": checks("head", 0, 5, 1),
 	} {
 		s.checked("head", c)
-		if effects := s.look(); len(effects) > 0 {
+		if effects := s.decide(); len(effects) > 0 {
 			t.Errorf("%s: %v", words, effects)
 		}
 		s.wantState("b", pipelines.PromotionCreated)
@@ -75,7 +75,7 @@ func TestPIP22_ChecksAreToldAndDecideNothing(t *testing.T) {
 			t.Errorf("why says %+v, want %q", lines, words)
 		}
 	}
-	s.saw("b", pipelines.PullRequestMerged).look()
+	s.saw("b", pipelines.PullRequestMerged).decide()
 	s.wantState("b", pipelines.PromotionSucceeded)
 	if got := s.record("b").PullRequest.Checks; got != nil {
 		t.Errorf("a merged one has %+v", got)
@@ -142,14 +142,14 @@ func TestPIP22_ChecksThatRunAreWrittenNowAndThen(t *testing.T) {
 // A promotion that is given up does not take its checks along, neither into the history nor into the withdrawal.
 func TestPIP22_ChecksEndWithTheirPromotion(t *testing.T) {
 	s := proposed(t).checked("head", checks("head", 0, 1, 0))
-	s.set(0, at("3")).look()
+	s.set(0, at("3")).decide()
 	status := s.Status.Environments["b"]
 	if status.Withdrawal == nil || status.Withdrawal.PullRequest.Checks != nil {
 		t.Errorf("the withdrawal: %+v", status.Withdrawal)
 	}
 	s.PullRequests = nil
-	s.finish(Attempt{State: AttemptDone, Result: Result{PullRequest: PullRequest{Number: 7, State: pipelines.PullRequestClosed}}}).look()
-	s.look()
+	s.finish(Attempt{State: AttemptDone, Result: Result{PullRequest: PullRequest{Number: 7, State: pipelines.PullRequestClosed}}}).decide()
+	s.decide()
 	for _, old := range s.Status.Environments["b"].History {
 		if old.PullRequest != nil && old.PullRequest.Checks != nil {
 			t.Errorf("the history: %+v", old.PullRequest)

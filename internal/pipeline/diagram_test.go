@@ -97,9 +97,9 @@ func arrows(t *testing.T, promotion *pipelines.Promotion) map[arrow]bool {
 	worlds(t, extent{sizes: []int{1, 1}, states: 3, strategies: 1}, func(s *scene) {
 		later := *s
 		later.Status, later.Attempts = *s.Status.DeepCopy(), maps.Clone(s.Attempts)
-		s.look()
+		s.decide()
 		note(s, "")
-		later.pass(2 * DefaultRolloutDeadline).look()
+		later.pass(2 * DefaultRolloutDeadline).decide()
 		note(&later, "")
 	})
 	for _, state := range promotionStates {
@@ -107,7 +107,7 @@ func arrows(t *testing.T, promotion *pipelines.Promotion) map[arrow]bool {
 			s := newScene(t, promotion, []Target{at("2")}, []Target{at("1")})
 			s.Status.Run, s.Spec.Suspend = &pipelines.Run{Number: 2, Revision: "2"}, true
 			recorded(s, "b", "2", state)
-			s.ask(action, "b", "2").look()
+			s.ask(action, "b", "2").decide()
 			s.announced = slices.DeleteFunc(s.announced, func(n News) bool { return n.Reason != "RequestAccepted" })
 			note(s, string(action))
 		}

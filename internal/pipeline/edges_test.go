@@ -17,7 +17,7 @@ import (
 
 func TestPIP24_InstallationStrategyNamesTheTargets(t *testing.T) {
 	s := newScene(t, installations(), []Target{at("1")}, []Target{at("0"), at("0")})
-	effects := s.look()
+	effects := s.decide()
 	i := slices.IndexFunc(effects, func(e Effect) bool { _, ok := e.(Promote); return ok })
 	if i < 0 {
 		t.Fatalf("nothing is promoted: %v", effects)
@@ -31,9 +31,9 @@ func TestManualRollbackInALaterEnvironmentIsRespected(t *testing.T) {
 	for name, prepare := range map[string]func(*scene){
 		"promoted": func(s *scene) {
 			s.wantPromotions("b:1")
-			s.finish(done).set(1, at("1")).look()
+			s.finish(done).set(1, at("1")).decide()
 		},
-		"was there before": func(s *scene) { s.set(1, at("1")).look() },
+		"was there before": func(s *scene) { s.set(1, at("1")).decide() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
@@ -46,12 +46,12 @@ func TestManualRollbackInALaterEnvironmentIsRespected(t *testing.T) {
 			s.wantHolds("b:RolledBack")
 
 			s.ask(pipelines.RequestRetry, "b", "1").wantPromotions("b:1")
-			s.finish(done).look()
+			s.finish(done).decide()
 			s.wantState("b", pipelines.PromotionSucceeded)
-			s.set(1, at("1")).look()
+			s.set(1, at("1")).decide()
 			s.wantState("b", pipelines.PromotionComplete)
 
-			s.set(1, at("0")).look()
+			s.set(1, at("0")).decide()
 			s.wantState("b", pipelines.PromotionRolledBack)
 			s.set(0, at("2")).wantPromotions("b:2")
 		})
@@ -60,45 +60,45 @@ func TestManualRollbackInALaterEnvironmentIsRespected(t *testing.T) {
 
 func TestHelmRemediationIsToldAndNotPromotedAgain(t *testing.T) {
 	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
-	s.look()
+	s.decide()
 	back := sick("0")
 	back.AttemptedRevision, back.Failing = "1", true
 	s.finish(done).set(1, back)
 	s.wantPromotions()
 	s.wantState("b", pipelines.PromotionStalled)
 	s.wantHolds("b:RolledBack")
-	s.set(1, at("1")).look()
+	s.set(1, at("1")).decide()
 	s.wantState("b", pipelines.PromotionComplete)
 }
 
 // Not every kind reports that it has failed for good. Then only the deadline reveals it.
 func TestHelmRemediationThatIsNotSaidIsToldAtTheDeadline(t *testing.T) {
 	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
-	s.look()
+	s.decide()
 	trying := sick("0")
 	trying.AttemptedRevision = "1"
-	s.finish(done).set(1, trying).look()
+	s.finish(done).set(1, trying).decide()
 	s.wantState("b", pipelines.PromotionSucceeded)
-	s.pass(DefaultRolloutDeadline).look()
+	s.pass(DefaultRolloutDeadline).decide()
 	s.wantHolds("b:RolledBack")
 }
 
 func TestRolloutThatTakesTooLongIsStalled(t *testing.T) {
 	s := newScene(t, installations(), []Target{at("1")}, []Target{at("0")})
-	s.look()
-	s.finish(done).set(1, sick("1")).look()
+	s.decide()
+	s.finish(done).set(1, sick("1")).decide()
 	s.wantHolds("b:RollingOut")
-	s.pass(DefaultRolloutDeadline).look()
+	s.pass(DefaultRolloutDeadline).decide()
 	s.wantHolds("b:Stalled")
-	s.set(1, at("1")).look()
+	s.set(1, at("1")).decide()
 	s.wantHolds()
 	s.wantState("b", pipelines.PromotionComplete)
 }
 
 func TestPromotionThatDoesNotArriveIsStalled(t *testing.T) {
 	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
-	s.look()
-	s.finish(done).look()
+	s.decide()
+	s.finish(done).decide()
 	d := Decide(s.Observed)
 	if d.RequeueAfter > safetyRecheck {
 		t.Errorf("looks again after %s", d.RequeueAfter)
@@ -115,10 +115,10 @@ func TestPromotionThatDoesNotArriveIsStalled(t *testing.T) {
 
 func TestEnvironmentThatIsRemovedOrRenamed(t *testing.T) {
 	s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
-	s.look()
-	s.finish(opened(7)).look()
+	s.decide()
+	s.finish(opened(7)).decide()
 	s.Spec.Environments[1].Name, s.Generation = "z", 2
-	effects := s.look()
+	effects := s.decide()
 	if !slices.ContainsFunc(effects, func(e Effect) bool {
 		w, ok := e.(Withdraw)
 		return ok && w.PullRequest.Number == 7 && w.PullRequest.Repository != nil
@@ -133,7 +133,7 @@ func TestEnvironmentThatIsRemovedOrRenamed(t *testing.T) {
 			s.Attempts[id] = Attempt{State: AttemptDone}
 		}
 	}
-	s.look()
+	s.decide()
 	if _, found := s.Status.Environments["b"]; found {
 		t.Error("the environment is still in the status")
 	}
@@ -141,11 +141,11 @@ func TestEnvironmentThatIsRemovedOrRenamed(t *testing.T) {
 
 func TestEnvironmentThatBecomesTheFirst(t *testing.T) {
 	s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
-	s.look()
-	s.finish(opened(7)).look()
+	s.decide()
+	s.finish(opened(7)).decide()
 	slices.Reverse(s.Spec.Environments)
 	slices.Reverse(s.Environments)
-	effects := s.look()
+	effects := s.decide()
 	if !slices.ContainsFunc(effects, func(e Effect) bool { _, ok := e.(Withdraw); return ok }) ||
 		!slices.Equal(promotions(effects), []string{"a:0"}) {
 		t.Errorf("effects %v", effects)
@@ -155,31 +155,31 @@ func TestEnvironmentThatBecomesTheFirst(t *testing.T) {
 // As long as other pull requests will be opened in the repository, the old one must be closed first, however long that takes.
 func TestOldPullRequestIsClosedBeforeANewOneHoweverLongItTakes(t *testing.T) {
 	s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
-	s.look()
-	s.finish(opened(7)).look()
+	s.decide()
+	s.finish(opened(7)).decide()
 	s.set(0, at("2"))
 	for range 3 * MaxWithdrawals {
 		s.wantPromotions()
-		s.finish(failed(true)).look()
+		s.finish(failed(true)).decide()
 		s.wantHolds("b:Withdrawing")
 		s.pass(longestTry * 2)
 	}
 	if message := s.Status.Holds[0].Message; !strings.Contains(message, "the server said no") {
 		t.Errorf("the hold says %q", message)
 	}
-	s.look()
+	s.decide()
 	s.finish(done).wantPromotions("b:2")
 }
 
 func TestStrategyThatChanges(t *testing.T) {
 	s := newScene(t, manual(pullRequests()), []Target{at("1")}, []Target{at("0")})
-	s.look()
-	s.ask(pipelines.RequestApprove, "b", "1").look()
-	s.finish(opened(7)).look()
+	s.decide()
+	s.ask(pipelines.RequestApprove, "b", "1").decide()
+	s.finish(opened(7)).decide()
 	s.wantState("b", pipelines.PromotionCreated)
 
 	s.Spec.Promotion, s.Generation = manual(notifications()), 2
-	effects := s.look()
+	effects := s.decide()
 	if !slices.ContainsFunc(effects, func(e Effect) bool { _, ok := e.(Withdraw); return ok }) || len(promotions(effects)) > 0 {
 		t.Errorf("effects %v", effects)
 	}
@@ -189,14 +189,14 @@ func TestStrategyThatChanges(t *testing.T) {
 	}
 
 	s.Spec.Promotion = nil
-	s.finish(failed(false)).look()
+	s.finish(failed(false)).decide()
 	s.wantHolds("b:NoStrategy")
 }
 
 func TestManualThatIsSwitchedOnAndOff(t *testing.T) {
 	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
 	s.Spec.Suspend = true
-	s.look()
+	s.decide()
 	s.wantState("b", pipelines.PromotionUnattempted)
 	s.Spec.Promotion.Manual, s.Spec.Suspend = true, false
 	s.wantPromotions()
@@ -209,9 +209,9 @@ func TestManualThatIsSwitchedOnAndOff(t *testing.T) {
 func TestPIP24_AnAttemptThatWasCutOffReachesAllTargets(t *testing.T) {
 	for name, cutOff := range map[string]func(*scene){
 		"by a crash":     func(s *scene) { clear(s.Attempts) },
-		"by the network": func(s *scene) { s.finish(failed(false)).look(); s.pass(longestTry) },
+		"by the network": func(s *scene) { s.finish(failed(false)).decide(); s.pass(longestTry) },
 		"by a network that took its time": func(s *scene) {
-			s.pass(time.Minute).finish(failed(false)).look()
+			s.pass(time.Minute).finish(failed(false)).decide()
 			s.pass(Decide(s.Observed).RequeueAfter)
 		},
 	} {
@@ -221,7 +221,7 @@ func TestPIP24_AnAttemptThatWasCutOffReachesAllTargets(t *testing.T) {
 			s.set(1, sick("1"), at("0"))
 			cutOff(s)
 			s.wantPromotions("b:1")
-			s.finish(done).look()
+			s.finish(done).decide()
 			s.wantState("b", pipelines.PromotionSucceeded)
 		})
 	}
@@ -235,9 +235,9 @@ func TestPIP24_AnAttemptThatWasCutOffReachesAllTargets(t *testing.T) {
 func TestPIP22_AClosedPullRequestStillHasABranch(t *testing.T) {
 	withdrawing := func(t *testing.T) *scene {
 		s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
-		s.look()
-		s.finish(opened(7)).look()
-		s.set(0, at("2")).saw("b", pipelines.PullRequestOpen).look()
+		s.decide()
+		s.finish(opened(7)).decide()
+		s.set(0, at("2")).saw("b", pipelines.PullRequestOpen).decide()
 		if s.Status.Environments["b"].Withdrawal == nil {
 			t.Fatal("nothing is withdrawn")
 		}
@@ -246,16 +246,16 @@ func TestPIP22_AClosedPullRequestStillHasABranch(t *testing.T) {
 	}
 	for name, cutOff := range map[string]func(*scene){
 		"by a crash":     func(s *scene) { clear(s.Attempts) },
-		"by the network": func(s *scene) { s.finish(failed(false)).look(); s.pass(longestTry) },
+		"by the network": func(s *scene) { s.finish(failed(false)).decide(); s.pass(longestTry) },
 		"by a network that took its time": func(s *scene) {
-			s.pass(time.Minute).finish(failed(false)).look()
+			s.pass(time.Minute).finish(failed(false)).decide()
 			s.pass(Decide(s.Observed).RequeueAfter)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := withdrawing(t)
 			cutOff(s)
-			if effects := s.look(); !slices.ContainsFunc(effects, func(e Effect) bool { _, ok := e.(Withdraw); return ok }) {
+			if effects := s.decide(); !slices.ContainsFunc(effects, func(e Effect) bool { _, ok := e.(Withdraw); return ok }) {
 				t.Fatalf("the branch is left: %v", effects)
 			}
 			s.finish(done)
@@ -278,8 +278,8 @@ func TestPIP22_AClosedPullRequestStillHasABranch(t *testing.T) {
 func TestPIP29_DeletionClosesPullRequests(t *testing.T) {
 	deleted := func(t *testing.T) *scene {
 		s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
-		s.look()
-		s.finish(opened(7)).look()
+		s.decide()
+		s.finish(opened(7)).decide()
 		s.Deleted = true
 		return s
 	}
@@ -288,10 +288,10 @@ func TestPIP29_DeletionClosesPullRequests(t *testing.T) {
 	}
 	t.Run("closed", func(t *testing.T) {
 		s := deleted(t)
-		if !closing(s.look()) || !s.Finalizer {
+		if !closing(s.decide()) || !s.Finalizer {
 			t.Fatal("the pull request is not closed first")
 		}
-		s.finish(done).look()
+		s.finish(done).decide()
 		if s.Finalizer {
 			t.Error("the pipeline does not go")
 		}
@@ -300,10 +300,10 @@ func TestPIP29_DeletionClosesPullRequests(t *testing.T) {
 		s := deleted(t)
 		attempts := 0
 		for s.Finalizer && attempts < 20 {
-			if closing(s.look()) {
+			if closing(s.decide()) {
 				attempts++
 			}
-			s.finish(failed(false)).look()
+			s.finish(failed(false)).decide()
 			s.pass(longestTry * 2)
 		}
 		if attempts != MaxWithdrawals || s.Finalizer {
@@ -318,16 +318,16 @@ func TestPIP29_DeletionClosesPullRequests(t *testing.T) {
 	})
 	t.Run("credentials are gone", func(t *testing.T) {
 		s := deleted(t)
-		s.look()
-		s.finish(failed(true)).look()
+		s.decide()
+		s.finish(failed(true)).decide()
 		if s.Finalizer {
 			t.Error("the pipeline does not go")
 		}
 	})
 	t.Run("the Secret is gone", func(t *testing.T) {
 		s := deleted(t)
-		s.look()
-		s.finish(Attempt{State: AttemptFailed, Error: AttemptError{Reason: ReasonNoCredentials, Message: "there is no Secret"}}).look()
+		s.decide()
+		s.finish(Attempt{State: AttemptFailed, Error: AttemptError{Reason: ReasonNoCredentials, Message: "there is no Secret"}}).decide()
 		if s.Finalizer {
 			t.Error("the pipeline does not go")
 		}
@@ -341,10 +341,10 @@ func TestPIP29_DeletionClosesPullRequests(t *testing.T) {
 	})
 	t.Run("closed, and the branch stays", func(t *testing.T) {
 		s := deleted(t)
-		s.look()
+		s.decide()
 		stays := failed(true)
 		stays.Result.PullRequest = PullRequest{Number: 7, State: pipelines.PullRequestClosed}
-		s.finish(stays).look()
+		s.finish(stays).decide()
 		if s.Finalizer || s.record("b").PullRequest.State != pipelines.PullRequestClosed {
 			t.Errorf("finalizer %v, pull request %+v", s.Finalizer, s.record("b").PullRequest)
 		}
@@ -355,9 +355,9 @@ func TestPIP29_DeletionClosesPullRequests(t *testing.T) {
 	})
 	t.Run("and says what it waits for", func(t *testing.T) {
 		s := deleted(t)
-		s.look()
+		s.decide()
 		s.wantHolds("b:Withdrawing")
-		s.finish(failed(false)).look()
+		s.finish(failed(false)).decide()
 		for place, message := range map[string]string{
 			"the status":    s.Status.Holds[0].Message,
 			"the condition": meta.FindStatusCondition(s.Status.Conditions, pipelines.ConditionReconciling).Message,
@@ -375,19 +375,19 @@ func TestPIP29_DeletionClosesPullRequests(t *testing.T) {
 	t.Run("pull requests are to stay", func(t *testing.T) {
 		s := deleted(t)
 		s.KeepPullRequests = true
-		if closing(s.look()) || s.Finalizer {
+		if closing(s.decide()) || s.Finalizer {
 			t.Error("the pull request is closed, or the pipeline stays")
 		}
 	})
 	t.Run("while an attempt is running", func(t *testing.T) {
 		s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
-		s.look()
+		s.decide()
 		s.Deleted = true
-		if closing(s.look()) || !s.Finalizer {
+		if closing(s.decide()) || !s.Finalizer {
 			t.Fatal("the attempt is not waited for")
 		}
 		s.finish(opened(7))
-		if !closing(s.look()) {
+		if !closing(s.decide()) {
 			t.Error("what the attempt has opened is not closed")
 		}
 	})
@@ -402,20 +402,20 @@ func TestDuplicateEnvironments(t *testing.T) {
 
 func TestEmptyPipeline(t *testing.T) {
 	s := newScene(t, nil)
-	s.look()
+	s.decide()
 	s.wantHolds(":NoTargets")
 }
 
 func TestPromotionBlockOfTheEnvironmentReplacesTheOther(t *testing.T) {
 	s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
 	s.Spec.Environments[1].Promotion = notifications()
-	effects := s.look()
+	effects := s.decide()
 	if p := s.record("b"); p.Strategy != pipelines.StrategyNotification {
 		t.Errorf("%s: %v", p.Strategy, effects)
 	}
 	s = newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
 	s.Spec.Promotion.Strategy.Notification = &pipelines.NotificationStrategy{}
-	s.look()
+	s.decide()
 	if p := s.record("b"); p.Strategy != pipelines.StrategyPullRequest {
 		t.Errorf("of two strategies %s counts", p.Strategy)
 	}
@@ -424,8 +424,8 @@ func TestPromotionBlockOfTheEnvironmentReplacesTheOther(t *testing.T) {
 func TestHistoryIsBounded(t *testing.T) {
 	s := newScene(t, notifications(), []Target{at("0")}, []Target{at("x")})
 	for i := range 2 * pipelines.MaxHistory {
-		s.set(0, at(string(rune('a'+i)))).look()
-		s.finish(failed(true)).look()
+		s.set(0, at(string(rune('a'+i)))).decide()
+		s.finish(failed(true)).decide()
 	}
 	history := s.Status.Environments["b"].History
 	if len(history) != pipelines.MaxHistory || history[0].Run < history[1].Run {
@@ -439,8 +439,8 @@ func TestMessagesAreBounded(t *testing.T) {
 		Revision: "0",
 		Message:  long,
 	}}, []Target{{Problem: Problem{Reason: "Bad", Message: long}}})
-	s.look()
-	s.finish(Attempt{State: AttemptFailed, Error: AttemptError{Reason: "Refused", Message: long}}).look()
+	s.decide()
+	s.finish(Attempt{State: AttemptFailed, Error: AttemptError{Reason: "Refused", Message: long}}).decide()
 	for _, hold := range s.Status.Holds {
 		if len(hold.Message) > maxMessage {
 			t.Errorf("hold %s has %d bytes", hold.Reason, len(hold.Message))
@@ -461,7 +461,7 @@ func TestMessagesAreBounded(t *testing.T) {
 
 func TestSettleKeepsTheStatusOnErrors(t *testing.T) {
 	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
-	s.look()
+	s.decide()
 	p := &pipelines.Pipeline{Status: *s.Status.DeepCopy()}
 	s.set(0, at("2"))
 	Settle(p, s.Observed, Decision{}, errTest)

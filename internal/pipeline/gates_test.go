@@ -17,7 +17,7 @@ func TestPIP28_SuspensionHoldsPromotions(t *testing.T) {
 	s.wantPromotions()
 	s.wantHolds(":Suspended")
 	s.SuspendReason = "by jo: audit"
-	s.look()
+	s.decide()
 	if told := s.Status.Holds[0].Message; !strings.HasPrefix(told, "the pipeline is suspended by jo: audit; it continues after espalier resume pipeline/") {
 		t.Errorf("the hold says %q", told)
 	}
@@ -29,7 +29,7 @@ func TestPIP28_SuspensionHoldsPromotions(t *testing.T) {
 	s.Spec.Suspend = false
 	s.wantPromotions("b:1")
 
-	s.finish(failed(false)).look()
+	s.finish(failed(false)).decide()
 	s.Spec.Suspend = true
 	s.pass(time.Hour).wantPromotions()
 	s.wantHolds(":Suspended", "b:Retrying")
@@ -40,10 +40,10 @@ func TestPIP28_SuspensionHoldsPromotions(t *testing.T) {
 
 func TestPIP28_PullRequestsAreFollowedDuringSuspension(t *testing.T) {
 	s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
-	s.look()
-	s.finish(opened(7)).look()
+	s.decide()
+	s.finish(opened(7)).decide()
 	s.Spec.Suspend = true
-	s.saw("b", pipelines.PullRequestMerged).look()
+	s.saw("b", pipelines.PullRequestMerged).decide()
 	s.wantState("b", pipelines.PromotionSucceeded)
 }
 
@@ -56,7 +56,7 @@ func TestPIP28_SoakTimeIsCountedFromTheLastBreak(t *testing.T) {
 	if hold.Until == nil || !hold.Until.Time.Equal(noon.Add(30*time.Minute)) || Decide(s.Observed).RequeueAfter > 30*time.Minute {
 		t.Errorf("the hold is %+v", hold)
 	}
-	s.pass(29*time.Minute).set(0, sick("1")).look()
+	s.pass(29*time.Minute).set(0, sick("1")).decide()
 	s.set(0, at("1")).wantPromotions()
 	s.pass(29 * time.Minute).wantPromotions()
 	s.pass(time.Minute).wantPromotions("b:1")
@@ -64,7 +64,7 @@ func TestPIP28_SoakTimeIsCountedFromTheLastBreak(t *testing.T) {
 	// The time that the target reports reveals an outage that was too short to be observed.
 	s = newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
 	s.Spec.Environments[0].MinHealthy = "30m"
-	s.look()
+	s.decide()
 	ready := at("1")
 	ready.ReadySince = s.Now.Add(20 * time.Minute)
 	s.pass(30*time.Minute).set(0, ready).wantPromotions()
@@ -266,7 +266,7 @@ func TestExpeditedPromotionSkipsSoakAndWindows(t *testing.T) {
 	s := newScene(t, manual(notifications()), []Target{at("1")}, []Target{at("0")})
 	s.Spec.Environments[0].MinHealthy = "30m"
 	s.Spec.Environments[1].Windows = []pipelines.Window{{Kind: pipelines.WindowAllow, Schedule: "0 3 * * *", Duration: "1h"}}
-	s.look()
+	s.decide()
 	s.wantHolds("b:WaitingForApproval")
 	s.Spec.Suspend = true
 	s.ask(pipelines.RequestPromote, "b", "1").wantPromotions()

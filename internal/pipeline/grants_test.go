@@ -126,7 +126,7 @@ func TestPIP08_KindsAreAClosedSet(t *testing.T) {
 func TestPIP08_ADeniedReferenceHoldsAndIsReportedOnce(t *testing.T) {
 	gone := Target{Problem: Reference{From: "shop", To: ObjectName{Kind: "HelmRelease", Namespace: "prod", Name: "app"}}.Refused()}
 	s := newScene(t, notifications(), []Target{at("1")}, []Target{gone, at("0")})
-	if done := s.look(); len(done) > 0 {
+	if done := s.decide(); len(done) > 0 {
 		t.Fatalf("it does %v", done)
 	}
 	told := func() (count int) {
@@ -140,11 +140,11 @@ func TestPIP08_ADeniedReferenceHoldsAndIsReportedOnce(t *testing.T) {
 	if hold := s.Status.Holds[0]; hold.Reason != pipelines.HoldReferenceNotPermitted || told() != 1 {
 		t.Errorf("the hold is %+v, told %d times", hold, told())
 	}
-	s.look()
+	s.decide()
 	if told() != 0 {
 		t.Error("it is told again")
 	}
-	s.set(1, at("0"), at("0")).look()
+	s.set(1, at("0"), at("0")).decide()
 	if len(s.Status.Holds) > 0 && s.Status.Holds[0].Reason == pipelines.HoldReferenceNotPermitted {
 		t.Errorf("it is still held: %+v", s.Status.Holds)
 	}

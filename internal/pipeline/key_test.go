@@ -141,9 +141,9 @@ func TestRetriesGrowAndAreSpread(t *testing.T) {
 
 func TestServersThatAskForPatienceGetIt(t *testing.T) {
 	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
-	s.look()
+	s.decide()
 	until := s.Now.Add(2 * time.Hour)
-	s.finish(Attempt{State: AttemptFailed, Error: AttemptError{Reason: "TooMany", Message: "slow down", RetryAfter: until}}).look()
+	s.finish(Attempt{State: AttemptFailed, Error: AttemptError{Reason: "TooMany", Message: "slow down", RetryAfter: until}}).decide()
 	if next := s.record("b").NextAttemptTime; !next.Time.Equal(until) {
 		t.Errorf("the next attempt is at %s", next)
 	}

@@ -32,7 +32,7 @@ func TestPIP10_FirstEnvironmentSettles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, notifications(), test.targets, []Target{at("0")})
-			begun := promotions(s.look())
+			begun := promotions(s.decide())
 			pending := meta.IsStatusConditionTrue(s.Status.Conditions, pipelines.ConditionPromotionPending)
 			if pending == test.settled {
 				t.Errorf("PromotionPending is %v", pending)
@@ -79,11 +79,11 @@ func TestPIP11_WalkStopsWhereARevisionIsMissing(t *testing.T) {
 func TestPIP12_NewRevisionSupersedesEverywhere(t *testing.T) {
 	s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("1")}, []Target{at("0")})
 	s.wantPromotions("c:1")
-	s.finish(opened(7)).look()
+	s.finish(opened(7)).decide()
 	s.wantState("c", pipelines.PromotionCreated)
 
 	s.set(0, at("2"))
-	effects := s.look()
+	effects := s.decide()
 	if !slices.Equal(promotions(effects), []string{"b:2"}) {
 		t.Fatalf("begun %v", effects)
 	}
@@ -111,9 +111,9 @@ func TestPIP12_NewRevisionSupersedesEverywhere(t *testing.T) {
 
 func TestPIP12_MergeDuringSupersessionIsAccepted(t *testing.T) {
 	s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
-	s.look()
-	s.finish(opened(7)).look()
-	s.set(0, at("2")).look()
+	s.decide()
+	s.finish(opened(7)).decide()
+	s.set(0, at("2")).decide()
 	s.finish(Attempt{State: AttemptDone, Result: Result{PullRequest: PullRequest{Number: 7, State: pipelines.PullRequestMerged}}})
 	s.set(1, at("1"))
 	s.wantPromotions("b:2")
@@ -124,10 +124,10 @@ func TestPIP12_MergeDuringSupersessionIsAccepted(t *testing.T) {
 
 func TestPIP12_RunBeginsAgainWithAnOldRevision(t *testing.T) {
 	s := newScene(t, notifications(), []Target{at("1.0.0")}, []Target{at("1.0.0")})
-	s.look()
+	s.decide()
 	s.set(0, at("1.1.0"))
 	s.wantPromotions("b:1.1.0")
-	s.finish(done).set(1, at("1.1.0")).look()
+	s.finish(done).set(1, at("1.1.0")).decide()
 	s.wantState("b", pipelines.PromotionComplete)
 	s.set(0, at("1.0.0"))
 	s.wantPromotions("b:1.0.0")
@@ -140,7 +140,7 @@ func TestPIP13_PairwiseFinishesWhatIsOutstanding(t *testing.T) {
 	s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")}, []Target{at("0")})
 	s.Spec.Mode = pipelines.ModePairwise
 	s.wantPromotions("b:1")
-	s.finish(opened(7)).look()
+	s.finish(opened(7)).decide()
 
 	s.set(0, at("2"))
 	s.wantPromotions()
@@ -190,12 +190,12 @@ func TestPIP14_PlanNeedsNothingButFacts(t *testing.T) {
 
 func TestPIP06_UnreadableTargetKeepsItsLastRevision(t *testing.T) {
 	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("1")})
-	s.look()
+	s.decide()
 	lost := s.Now.Add(time.Minute)
 	s.pass(5*time.Minute).set(1, Target{
 		Problem: Problem{Reason: pipelines.ReasonTargetClusterNotReady, Message: "cluster prod does not answer"}, UnreadableSince: lost,
 	})
-	s.look()
+	s.decide()
 	target := s.Status.Environments["b"].Targets[0]
 	want := target
 	want.Revision, want.UnreadableSince, want.Ready = "1", &metav1.Time{Time: lost}, false
@@ -209,7 +209,7 @@ func TestPIP06_UnreadableTargetKeepsItsLastRevision(t *testing.T) {
 	s.wantHolds("b:TargetNotReadable")
 
 	before := *s.Status.DeepCopy()
-	s.pass(time.Hour).look()
+	s.pass(time.Hour).decide()
 	if diff := cmp.Diff(before, s.Status); diff != "" {
 		t.Errorf("time alone has changed the status: %s", diff)
 	}
@@ -225,7 +225,7 @@ func TestPIP06_AProblemOfATargetIsAnnouncedByItsKind(t *testing.T) {
 		pipelines.ReasonKindNotPermitted:      pipelines.ReasonKindNotPermitted,
 	} {
 		s := newScene(t, notifications(), []Target{at("1")}, []Target{{Problem: Problem{Reason: reason, Message: "why it is so"}}})
-		s.look()
+		s.decide()
 		news := slices.DeleteFunc(slices.Clone(s.announced), func(n News) bool { return !n.Warning })
 		if len(news) != 1 || news[0].Reason != want || !strings.Contains(news[0].Message, "why it is so") {
 			t.Errorf("%s is announced as %+v, want %s", reason, news, want)
@@ -235,10 +235,10 @@ func TestPIP06_AProblemOfATargetIsAnnouncedByItsKind(t *testing.T) {
 
 func TestNothingIsConcludedFromTargetsThatWereNotLookedAt(t *testing.T) {
 	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("1")})
-	s.look()
+	s.decide()
 	before := *s.Status.DeepCopy()
 	s.set(1, Target{Problem: Problem{Starting: true, Reason: pipelines.ReasonTargetNotReadable, Message: "is being looked at"}})
-	if effects := s.look(); len(effects) > 0 {
+	if effects := s.decide(); len(effects) > 0 {
 		t.Errorf("effects %v", effects)
 	}
 	if diff := cmp.Diff(before, s.Status); diff != "" {
@@ -250,9 +250,9 @@ func TestUnchangedWorldGivesTheSameStatus(t *testing.T) {
 	for name, targets := range map[string][]Target{"waiting": {at("0")}, "unreadable": {unseen}, "sick": {sick("1")}, "current": {at("1")}} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, manual(pullRequests()), []Target{at("1")}, targets)
-			s.look()
+			s.decide()
 			before := *s.Status.DeepCopy()
-			s.pass(20 * time.Minute).look()
+			s.pass(20 * time.Minute).decide()
 			if diff := cmp.Diff(before, s.Status); diff != "" || len(s.announced) > 0 {
 				t.Errorf("announced %v, changed %s", s.announced, diff)
 			}
@@ -263,7 +263,7 @@ func TestUnchangedWorldGivesTheSameStatus(t *testing.T) {
 func TestNewsAreToldOncePerTransition(t *testing.T) {
 	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
 	tell := func() (reasons []string) {
-		s.look()
+		s.decide()
 		for _, news := range s.announced {
 			reasons = append(reasons, news.Reason)
 		}

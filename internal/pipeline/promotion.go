@@ -70,7 +70,7 @@ func attemptOf(environment string, p *pipelines.PromotionStatus) AttemptID {
 // takeIn updates the ledger with the facts: the state of targets, the results of attempts, the state of pull requests, and removed
 // environments. It starts nothing new.
 func takeIn(f facts, l ledger) ledger {
-	l = l.along(f.steps, func(s step, r record) record { return look(f, s.view, r) })
+	l = l.along(f.steps, func(s step, r record) record { return observeTargets(f, s.view, r) })
 	l = l.each(func(r record) record { return absorb(f, r) })
 	if !f.blind {
 		l = l.along(f.steps, func(_ step, r record) record { return remember(f, r) })

@@ -20,7 +20,7 @@ func TestPIP21_NotificationStates(t *testing.T) {
 	if s.Finalizer {
 		t.Error("a notification needs no finalizer")
 	}
-	s.finish(failed(false)).look()
+	s.finish(failed(false)).decide()
 	s.wantState("b", pipelines.PromotionFailed)
 	s.wantHolds("b:Retrying")
 	p := s.record("b")
@@ -49,32 +49,32 @@ func TestPIP21_NotificationStates(t *testing.T) {
 // The base branch was changed by hand while the response to an attempt was lost: its pull request no longer changes anything.
 func TestPIP22_APullRequestOfNoUseIsClosed(t *testing.T) {
 	s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
-	s.look()
+	s.decide()
 	of := opened(7)
 	of.Result.Present = true
-	effects := s.finish(of).look()
+	effects := s.finish(of).decide()
 	s.wantState("b", pipelines.PromotionSucceeded)
 	withdrawn := slices.ContainsFunc(effects, func(e Effect) bool { w, ok := e.(Withdraw); return ok && w.PullRequest.Number == 7 })
 	if !withdrawn || !s.Finalizer {
 		t.Errorf("it stays open: %v, finalizer %v", effects, s.Finalizer)
 	}
-	s.finish(Attempt{State: AttemptDone, Result: Result{PullRequest: PullRequest{Number: 7, State: pipelines.PullRequestClosed}}}).look()
+	s.finish(Attempt{State: AttemptDone, Result: Result{PullRequest: PullRequest{Number: 7, State: pipelines.PullRequestClosed}}}).decide()
 	s.wantState("b", pipelines.PromotionSucceeded)
-	s.set(1, at("1")).look()
+	s.set(1, at("1")).decide()
 	s.wantState("b", pipelines.PromotionComplete)
 }
 
 func TestPIP22_PullRequestStates(t *testing.T) {
 	open := func(t *testing.T) *scene {
 		s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
-		effects := s.look()
+		effects := s.decide()
 		if _, first := effects[0].(AddFinalizer); !first || !s.Finalizer {
 			t.Fatalf("the finalizer does not come first: %v", effects)
 		}
 		if p := s.record("b"); p.PullRequest.Branch != "promotion-team-app-b-"+p.Key[:8] || p.PullRequest.Repository == nil {
 			t.Errorf("the intent is %+v", p.PullRequest)
 		}
-		s.finish(opened(7)).look()
+		s.finish(opened(7)).decide()
 		s.wantState("b", pipelines.PromotionCreated)
 		s.wantHolds("b:WaitingForMerge")
 		if p := s.record("b"); p.PullRequest.Number != 7 || p.PullRequest.BaseCommit != "base" {
@@ -90,7 +90,7 @@ func TestPIP22_PullRequestStates(t *testing.T) {
 		if s.Finalizer {
 			t.Error("the finalizer stays without a pull request")
 		}
-		s.set(1, at("1")).look()
+		s.set(1, at("1")).decide()
 		s.wantState("b", pipelines.PromotionComplete)
 		if p := s.record("b"); p.CompletionTime == nil || p.PullRequest.ClosedBy != "kim" || s.Status.Run.CompletionTime == nil {
 			t.Errorf("the end is not recorded: %+v", p)
@@ -98,9 +98,9 @@ func TestPIP22_PullRequestStates(t *testing.T) {
 	})
 	t.Run("deployed before the merge is seen", func(t *testing.T) {
 		s := open(t)
-		s.set(1, at("1")).look()
+		s.set(1, at("1")).decide()
 		s.wantState("b", pipelines.PromotionCreated)
-		s.saw("b", pipelines.PullRequestMerged).look()
+		s.saw("b", pipelines.PullRequestMerged).decide()
 		s.wantState("b", pipelines.PromotionComplete)
 	})
 	t.Run("closed without merging", func(t *testing.T) {
@@ -121,25 +121,25 @@ func TestPIP22_PullRequestStates(t *testing.T) {
 	})
 	t.Run("closed, then opened again", func(t *testing.T) {
 		s := open(t)
-		s.saw("b", pipelines.PullRequestClosed).look()
-		s.saw("b", pipelines.PullRequestOpen).look()
+		s.saw("b", pipelines.PullRequestClosed).decide()
+		s.saw("b", pipelines.PullRequestOpen).decide()
 		s.wantState("b", pipelines.PromotionCreated)
 	})
 	t.Run("another revision after it was closed", func(t *testing.T) {
 		s := open(t)
-		s.saw("b", pipelines.PullRequestClosed).look()
+		s.saw("b", pipelines.PullRequestClosed).decide()
 		s.set(0, at("2")).wantPromotions("b:2")
 	})
 	t.Run("health is lost meanwhile", func(t *testing.T) {
 		s := open(t)
-		s.set(0, sick("1")).look()
+		s.set(0, sick("1")).decide()
 		s.wantState("b", pipelines.PromotionCreated)
 		s.wantHolds("a:Unsettled", "b:WaitingForMerge")
 	})
 	t.Run("the base branch already has the revision", func(t *testing.T) {
 		s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
-		s.look()
-		s.finish(done).look()
+		s.decide()
+		s.finish(done).decide()
 		s.wantState("b", pipelines.PromotionSucceeded)
 		s.wantPromotions()
 		if s.record("b").PullRequest != nil {
@@ -149,14 +149,14 @@ func TestPIP22_PullRequestStates(t *testing.T) {
 	t.Run("failed for good", func(t *testing.T) {
 		s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
 		s.Environments[1].Inputs = "1"
-		s.look()
-		s.finish(failed(true)).look()
+		s.decide()
+		s.finish(failed(true)).decide()
 		s.wantHolds("b:Failed")
 		s.pass(24 * time.Hour).wantPromotions()
 		s.Environments[1].Inputs = "2"
 		s.wantPromotions("b:1")
 		s.Environments[1].Inputs = "1"
-		s.finish(failed(true)).look()
+		s.finish(failed(true)).decide()
 		s.wantHolds("b:Failed")
 		s.Generation++
 		s.wantPromotions()

@@ -48,7 +48,7 @@ func TestPIP25_ManualPromotionWaitsForApproval(t *testing.T) {
 // The approval server writes nothing but the status, so the Event of what follows names the approver.
 func TestPIP25_AnApprovalFromOutsideIsTold(t *testing.T) {
 	s := newScene(t, manual(notifications()), []Target{at("1")}, []Target{at("0")})
-	s.look()
+	s.decide()
 	p := &pipelines.Pipeline{Spec: s.Spec, Status: s.Status}
 	if _, err := Approve(p, Ask{Environment: "b", Revision: "1", By: "key", Method: pipelines.ApprovalWebhook, Time: noon}); err != nil {
 		t.Fatal(err)
@@ -62,9 +62,9 @@ func TestPIP25_AnApprovalFromOutsideIsTold(t *testing.T) {
 
 func TestPIP25_ApprovalIsVoidForANewRevision(t *testing.T) {
 	s := newScene(t, manual(notifications()), []Target{at("1")}, []Target{at("0")})
-	s.look()
-	s.ask(pipelines.RequestApprove, "b", "1").look()
-	s.finish(failed(false)).look()
+	s.decide()
+	s.ask(pipelines.RequestApprove, "b", "1").decide()
+	s.finish(failed(false)).decide()
 	s.set(0, at("2"))
 	s.wantPromotions()
 	s.wantState("b", pipelines.PromotionUnapproved)
@@ -81,12 +81,12 @@ func TestPIP25_ApprovalIsVoidForANewRevision(t *testing.T) {
 // A request is answered once, even if its annotation could not be removed.
 func TestRequestIsCarriedOutOnce(t *testing.T) {
 	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
-	s.look()
-	s.finish(failed(false)).look()
+	s.decide()
+	s.finish(failed(false)).decide()
 	s.ask(pipelines.RequestRetry, "b", "1")
 	again := slices.Clone(s.Requests)
 	s.wantPromotions("b:1")
-	s.finish(failed(false)).look()
+	s.finish(failed(false)).decide()
 	s.Requests = again
 	s.wantPromotions()
 	if len(s.Requests) > 0 || len(s.Status.Requests) != 1 {
@@ -97,7 +97,7 @@ func TestRequestIsCarriedOutOnce(t *testing.T) {
 func TestPIP26_DecisionsAreBoundToEnvironmentRevisionAndRun(t *testing.T) {
 	waiting := func() *pipelines.Pipeline {
 		s := newScene(t, manual(notifications()), []Target{at("1")}, []Target{at("0")})
-		s.look()
+		s.decide()
 		p := &pipelines.Pipeline{Spec: s.Spec, Status: s.Status}
 		p.Namespace, p.Name = "team", "app"
 		return p
@@ -194,7 +194,7 @@ func TestRequestsInEachState(t *testing.T) {
 
 func TestRejectionHoldsUntilARetryThatIsApprovedAgain(t *testing.T) {
 	s := newScene(t, manual(notifications()), []Target{at("1")}, []Target{at("0")})
-	s.look()
+	s.decide()
 	s.ask(pipelines.RequestReject, "b", "1").wantPromotions()
 	s.wantState("b", pipelines.PromotionRejected)
 	s.wantHolds("b:Rejected")
@@ -245,11 +245,11 @@ func TestRequestsThatCannotBeUnderstood(t *testing.T) {
 
 func TestManyRequestsAreAllAnswered(t *testing.T) {
 	s := newScene(t, manual(notifications()), []Target{at("1")}, []Target{at("0")})
-	s.look()
+	s.decide()
 	for i := range 3 * pipelines.MaxRequests / 2 {
 		s.Requests = append(s.Requests, Request{ID: string(rune('A' + i)), Action: pipelines.RequestApprove, Environment: "x", Revision: "1"})
 	}
-	s.look()
+	s.decide()
 	if len(s.Requests) > 0 || len(s.Status.Requests) != pipelines.MaxRequests {
 		t.Errorf("%d requests are left, %d answers", len(s.Requests), len(s.Status.Requests))
 	}

@@ -31,14 +31,14 @@ func TestPIP11_PIP23_APinnedRevisionArrives(t *testing.T) {
 			t.Run(string(mode)+" "+test.name, func(t *testing.T) {
 				s := newScene(t, notifications(), []Target{at(test.reported)}, []Target{at("main@sha1:fff")}, []Target{at("sha1:fff")})
 				s.Spec.AppRef.Kind, s.Spec.Mode = "Kustomization", mode
-				s.look()
+				s.decide()
 				for i, name := range []string{"b", "c"} {
 					promotion := s.record(name)
 					if value := promotion.Value; value != test.written && !(value == "" && promotion.Revision == test.written) {
 						t.Fatalf("%q is written for %s", value, promotion.Revision)
 					}
-					s.finish(Attempt{State: AttemptDone}).look()
-					s.set(i+1, at(test.then)).look()
+					s.finish(Attempt{State: AttemptDone}).decide()
+					s.set(i+1, at(test.then)).decide()
 					s.wantState(name, pipelines.PromotionComplete)
 					if got := s.Status.Environments[name].Targets[0].Revision; got != test.then {
 						t.Errorf("the status says %s, where Flux reports %s", got, test.then)
@@ -47,7 +47,7 @@ func TestPIP11_PIP23_APinnedRevisionArrives(t *testing.T) {
 				if s.Status.Run.CompletionTime == nil || s.Status.Run.Number != 1 || s.Status.Run.Revision != test.reported {
 					t.Errorf("the run is %+v", s.Status.Run)
 				}
-				if done := s.look(); len(done) > 0 {
+				if done := s.decide(); len(done) > 0 {
 					t.Errorf("at rest it does %v", done)
 				}
 			})
@@ -85,7 +85,7 @@ func TestRevisionsThatMeanTheSame(t *testing.T) {
 func TestAReleaseFollowsItsCandidate(t *testing.T) {
 	s := newScene(t, notifications(), []Target{at("v1.0.0@sha1:a")}, []Target{at("v1.0.0-rc.1@sha1:a")})
 	s.Spec.AppRef.Kind = "Kustomization"
-	s.look()
+	s.decide()
 	s.wantState("b", pipelines.PromotionAttempting)
 }
 
@@ -93,9 +93,9 @@ func TestAReleaseFollowsItsCandidate(t *testing.T) {
 func TestARollbackIsSeenInEverySpelling(t *testing.T) {
 	s := newScene(t, notifications(), []Target{at("main@sha1:a")}, []Target{at("sha1:b")})
 	s.Spec.AppRef.Kind = "Kustomization"
-	s.look()
-	s.finish(Attempt{State: AttemptDone}).look()
-	s.set(1, Target{Revision: "sha1:b", AttemptedRevision: "sha1:a", Failing: true, Message: "it does not start"}).look()
+	s.decide()
+	s.finish(Attempt{State: AttemptDone}).decide()
+	s.set(1, Target{Revision: "sha1:b", AttemptedRevision: "sha1:a", Failing: true, Message: "it does not start"}).decide()
 	s.wantState("b", pipelines.PromotionStalled)
 }
 
@@ -104,7 +104,7 @@ func TestPIP06_WhereNothingWasDeployedNothingIsPromotedUnlessAskedFor(t *testing
 	for name, environment := range map[string][]Target{"alone": {empty}, "beside another": {at("0"), empty}} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, notifications(), []Target{at("1")}, environment)
-			if done := s.look(); len(done) > 0 || s.Status.Environments["b"].Promotion != nil {
+			if done := s.decide(); len(done) > 0 || s.Status.Environments["b"].Promotion != nil {
 				t.Fatalf("it does %v", done)
 			}
 			if hold := s.Status.Holds[0]; hold.Reason != pipelines.HoldNeverDeployed || hold.Environment != "b" {
@@ -112,7 +112,7 @@ func TestPIP06_WhereNothingWasDeployedNothingIsPromotedUnlessAskedFor(t *testing
 			}
 			s.Spec.Environments[1].FirstRelease = true
 			s.Generation++
-			s.look()
+			s.decide()
 			s.wantState("b", pipelines.PromotionAttempting)
 		})
 	}

@@ -71,8 +71,8 @@ func newScene(t testing.TB, promotion *pipelines.Promotion, environments ...[]Ta
 // maxPass is the maximum number of decisions per pass here; the loop allows four times as many.
 const maxPass = 8
 
-// look runs one pass like the loop, with effects that take place at once. It returns all effects but news.
-func (s *scene) look() []Effect {
+// decide runs one pass like the loop, with effects that take place at once. It returns all effects but news.
+func (s *scene) decide() []Effect {
 	s.t.Helper()
 	s.announced = nil
 	p := &pipelines.Pipeline{Status: *s.Status.DeepCopy()}
@@ -233,7 +233,7 @@ func promotions(effects []Effect) []string {
 
 func (s *scene) wantPromotions(want ...string) {
 	s.t.Helper()
-	if got := promotions(s.look()); !slices.Equal(got, want) {
+	if got := promotions(s.decide()); !slices.Equal(got, want) {
 		s.t.Fatalf("promotions are %q, want %q; holds %v", got, want, s.Status.Holds)
 	}
 }

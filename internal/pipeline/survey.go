@@ -131,7 +131,7 @@ func nextStep(f facts, s step, before []step, going bool) step {
 	}
 	s.settled = settlement(f, s)
 	if s.offered = offered(f, s, before, going); s.offered {
-		s.verdict = judge(s)
+		s.verdict = verdictOf(s)
 	}
 	return s
 }
@@ -162,8 +162,8 @@ func offered(f facts, s step, before []step, going bool) bool {
 	return !last.duplicate && s.revision != "" && last.view.revision() == s.revision
 }
 
-// judge compares an environment with the revision that it should get.
-func judge(s step) verdict {
+// verdictOf compares an environment with the revision that it should get.
+func verdictOf(s step) verdict {
 	switch {
 	case len(s.seen.Targets) == 0:
 		return verdictNoTargets

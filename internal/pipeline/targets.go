@@ -11,8 +11,8 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// look records the state of the targets of an environment, and when it became healthy.
-func look(f facts, v view, r record) record {
+// observeTargets records the state of the targets of an environment, and when it became healthy.
+func observeTargets(f facts, v view, r record) record {
 	seen := r.Targets
 	r.Targets = nil
 	for i, t := range v.seen.Targets {

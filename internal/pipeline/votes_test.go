@@ -98,7 +98,7 @@ func TestQuorumAndApprovers(t *testing.T) {
 			block := manual(notifications())
 			block.Approval = test.demands
 			s := newScene(t, block, []Target{at("1")}, []Target{at("0")})
-			s.look()
+			s.decide()
 			p := &pipelines.Pipeline{Spec: s.Spec, Status: s.Status}
 			for i, v := range test.votes {
 				v.check(t, i, p)
@@ -144,7 +144,7 @@ func quorumOfTwo(t *testing.T) *scene {
 	block := manual(notifications())
 	block.Approval = &pipelines.ApprovalPolicy{Quorum: 2}
 	s := newScene(t, block, []Target{at("1")}, []Target{at("0")})
-	s.look()
+	s.decide()
 	s.askAs("ann", "b", "1").wantPromotions()
 	s.wantState("b", unapproved)
 	s.wantHolds("b:WaitingForApproval")
@@ -175,7 +175,7 @@ func TestAQuorumIsReachedByDifferentUsers(t *testing.T) {
 func TestANewRevisionHasNoApprovals(t *testing.T) {
 	s := quorumOfTwo(t)
 	s.set(0, at("2"))
-	s.look()
+	s.decide()
 	s.askAs("bob", "b", "2").wantPromotions()
 	if given := s.record("b").Approvals; len(given) != 1 || given[0].By != "bob" {
 		t.Errorf("recorded are %+v", given)

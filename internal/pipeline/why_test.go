@@ -30,37 +30,37 @@ func (s *scene) asObject() *pipelines.Pipeline {
 func TestWhyTellsTheSameFromTheStatusAlone(t *testing.T) {
 	for name, prepare := range map[string]func(*scene){
 		"waiting for approval": func(*scene) {},
-		"attempting":           func(s *scene) { s.ask(pipelines.RequestApprove, "b", "1").look() },
-		"failed":               func(s *scene) { s.ask(pipelines.RequestApprove, "b", "1").look(); s.finish(failed(false)).look() },
-		"created":              func(s *scene) { s.ask(pipelines.RequestApprove, "b", "1").look(); s.finish(opened(7)).look() },
-		"arrived":              func(s *scene) { s.set(1, at("1")).look() },
-		"unreadable":           func(s *scene) { s.set(1, unseen).look() },
-		"unsettled":            func(s *scene) { s.set(0, at("1"), sick("2")).look() },
-		"suspended":            func(s *scene) { s.Spec.Suspend = true; s.look() },
+		"attempting":           func(s *scene) { s.ask(pipelines.RequestApprove, "b", "1").decide() },
+		"failed":               func(s *scene) { s.ask(pipelines.RequestApprove, "b", "1").decide(); s.finish(failed(false)).decide() },
+		"created":              func(s *scene) { s.ask(pipelines.RequestApprove, "b", "1").decide(); s.finish(opened(7)).decide() },
+		"arrived":              func(s *scene) { s.set(1, at("1")).decide() },
+		"unreadable":           func(s *scene) { s.set(1, unseen).decide() },
+		"unsettled":            func(s *scene) { s.set(0, at("1"), sick("2")).decide() },
+		"suspended":            func(s *scene) { s.Spec.Suspend = true; s.decide() },
 		"withdrawing": func(s *scene) {
-			s.ask(pipelines.RequestApprove, "b", "1").look()
-			s.finish(opened(7)).look()
-			s.set(0, at("2"), at("2")).look()
+			s.ask(pipelines.RequestApprove, "b", "1").decide()
+			s.finish(opened(7)).decide()
+			s.set(0, at("2"), at("2")).decide()
 		},
 		"deleted": func(s *scene) {
-			s.ask(pipelines.RequestApprove, "b", "1").look()
-			s.finish(opened(7)).look()
+			s.ask(pipelines.RequestApprove, "b", "1").decide()
+			s.finish(opened(7)).decide()
 			s.Deleted = true
-			s.look()
-			s.finish(failed(false)).look()
+			s.decide()
+			s.finish(failed(false)).decide()
 		},
 		"looking up": func(s *scene) {
 			s.Status, s.Environments[1].ListingPending = pipelines.PipelineStatus{}, true
-			s.look()
+			s.decide()
 			s.Environments[1].ListingProblem = "the server fails"
-			s.look()
+			s.decide()
 		},
 		"an environment is gone": func(s *scene) {
-			s.ask(pipelines.RequestApprove, "b", "1").look()
-			s.finish(opened(7)).look()
+			s.ask(pipelines.RequestApprove, "b", "1").decide()
+			s.finish(opened(7)).decide()
 			s.Spec.Environments, s.Environments = append(s.Spec.Environments[:1:1], s.Spec.Environments[2]), append(s.Environments[:1:1], s.Environments[2])
-			s.look()
-			s.finish(failed(false)).look()
+			s.decide()
+			s.finish(failed(false)).decide()
 			if !slices.ContainsFunc(Why(s.Observed), func(e Explanation) bool { return e.Environment == "b" && e.Reason == pipelines.HoldWithdrawing }) {
 				s.t.Errorf("nothing tells of the pull request that is being closed: %+v", s.Status.Holds)
 			}
@@ -68,7 +68,7 @@ func TestWhyTellsTheSameFromTheStatusAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, manual(pullRequests()), []Target{at("1"), at("1")}, []Target{at("0")}, []Target{at("0")})
-			s.look()
+			s.decide()
 			prepare(s)
 			seen := Why(s.Observed)
 			if diff := cmp.Diff(seen, Why(Recall(s.asObject(), s.Now))); diff != "" {
@@ -89,7 +89,7 @@ func TestWhyTellsTheSameFromTheStatusAlone(t *testing.T) {
 func TestWhyGoesThroughTheEnvironmentsInOrder(t *testing.T) {
 	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("1")}, []Target{at("0")}, []Target{at("0")})
 	s.Spec.Environments[1].MinHealthy = "30m"
-	s.look()
+	s.decide()
 	var lines []string
 	for _, line := range Why(s.Observed) {
 		lines = append(lines, strings.Join([]string{line.Environment, string(line.Reason), line.Message, line.Until.Format(time.TimeOnly)}, "|"))
@@ -123,9 +123,9 @@ func TestConditionsSayWhetherItMoves(t *testing.T) {
 		"promoting":      {func(*scene) {}, conditions{ready: "ReconciliationSucceeded", reconciling: "Promoting"}},
 		"unsettled":      {func(s *scene) { s.set(0, sick("1")) }, conditions{ready: "ReconciliationSucceeded", reconciling: "Unsettled", pending: "EnvironmentNotReady"}},
 		"unreadable":     {func(s *scene) { s.set(1, unseen) }, conditions{ready: "TargetNotReadable", reconciling: "TargetNotReadable"}},
-		"failed":         {func(s *scene) { s.look(); s.finish(failed(true)) }, conditions{ready: "Failed", stalled: "Failed"}},
+		"failed":         {func(s *scene) { s.decide(); s.finish(failed(true)) }, conditions{ready: "Failed", stalled: "Failed"}},
 		"to be approved": {func(s *scene) { s.Spec.Promotion = manual(notifications()) }, conditions{ready: "ReconciliationSucceeded", reconciling: "WaitingForApproval"}},
-		"to be merged":   {func(s *scene) { s.Spec.Promotion = pullRequests(); s.look(); s.finish(opened(7)) }, conditions{ready: "ReconciliationSucceeded", reconciling: "WaitingForMerge"}},
+		"to be merged":   {func(s *scene) { s.Spec.Promotion = pullRequests(); s.decide(); s.finish(opened(7)) }, conditions{ready: "ReconciliationSucceeded", reconciling: "WaitingForMerge"}},
 		"to be granted": {func(s *scene) {
 			s.set(1, Target{Problem: Problem{Reason: pipelines.ReasonReferenceNotPermitted, Message: "may not be referred to"}})
 		}, conditions{ready: "RefNotPermitted", reconciling: "RefNotPermitted"}},
@@ -134,7 +134,7 @@ func TestConditionsSayWhetherItMoves(t *testing.T) {
 		}, conditions{ready: "KindNotPermitted", stalled: "Invalid"}},
 		"rejected": {func(s *scene) {
 			s.Spec.Promotion = manual(notifications())
-			s.look()
+			s.decide()
 			s.ask(pipelines.RequestReject, "b", "1")
 		}, conditions{ready: "Rejected", stalled: "Rejected"}},
 		"suspended":       {func(s *scene) { s.Spec.Suspend = true }, conditions{ready: "ReconciliationSucceeded", reconciling: "Suspended"}},
@@ -145,7 +145,7 @@ func TestConditionsSayWhetherItMoves(t *testing.T) {
 			s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
 			s.Generation = 5
 			test.prepare(s)
-			s.look()
+			s.decide()
 			reason := func(kind string) string {
 				if c := meta.FindStatusCondition(s.Status.Conditions, kind); c != nil {
 					return c.Reason

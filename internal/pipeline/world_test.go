@@ -191,7 +191,7 @@ func TestSmallWorldsAreSafe(t *testing.T) {
 			for id, attempt := range s.Attempts {
 				before.Attempts[id] = attempt
 			}
-			effects := s.look()
+			effects := s.decide()
 			if t.Failed() {
 				t.FailNow()
 			}

@@ -48,7 +48,7 @@ type Item struct {
 // Items returns the deploy items of an installation that is among the manifests, and of everything below it. Other manifests take
 // precedence over objects in the cluster. Errors are those of NextJob.
 func (r Reader) Items(ctx context.Context, inst *lsv1alpha1.Installation, manifests *offline.Manifests) (*Future, error) {
-	l, err := r.look(ctx, inst)
+	l, err := r.newComparison(ctx, inst)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (r Reader) Items(ctx context.Context, inst *lsv1alpha1.Installation, manife
 
 // hideFormer hides the values that the deployed objects were made from: those that the installation in the cluster imports, and those that
 // the last job found in Secrets, which may have changed since.
-func (l *look) hideFormer(ctx context.Context) error {
+func (l *comparison) hideFormer(ctx context.Context) error {
 	var former lsv1alpha1.Installation
 	err := l.Client.Get(ctx, client.ObjectKeyFromObject(l.root), &former)
 	if apierrors.IsNotFound(err) {
@@ -116,7 +116,7 @@ func (l *look) hideFormer(ctx context.Context) error {
 
 // addFuture adds the items that an installation would have, and those that would be deleted: its own, and those of nested
 // installations that would be deleted.
-func (l *look) addFuture(ctx context.Context, future *Future, of offline.Made, next *tree) error {
+func (l *comparison) addFuture(ctx context.Context, future *Future, of offline.Made, next *tree) error {
 	before, err := l.items(ctx, of)
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ func (l *look) addFuture(ctx context.Context, future *Future, of offline.Made, n
 }
 
 // addGoing adds everything that would be deleted with a nested installation.
-func (l *look) addGoing(ctx context.Context, future *Future, inst *lsv1alpha1.Installation, above string) error {
+func (l *comparison) addGoing(ctx context.Context, future *Future, inst *lsv1alpha1.Installation, above string) error {
 	path := above + "/" + cmp.Or(inst.Annotations[lsv1alpha1.SubinstallationNameAnnotation], inst.Name)
 	items, err := l.items(ctx, offline.Made{Namespace: inst.Namespace, Name: inst.Name})
 	if err != nil {

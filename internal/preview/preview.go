@@ -61,7 +61,7 @@ func unknownf(format string, args ...any) error {
 func (r Reader) NextJob(ctx context.Context, inst *lsv1alpha1.Installation) (*Diff, error) {
 	manifests := offline.NewManifests(inst.Namespace)
 	manifests.Installations = []*lsv1alpha1.Installation{inst.DeepCopy()}
-	l, err := r.look(ctx, inst)
+	l, err := r.newComparison(ctx, inst)
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +79,9 @@ func (r Reader) NextJob(ctx context.Context, inst *lsv1alpha1.Installation) (*Di
 	return diff, nil
 }
 
-// look starts a comparison: it determines what must not be shown.
-func (r Reader) look(ctx context.Context, inst *lsv1alpha1.Installation) (*look, error) {
-	l := &look{Reader: r, root: inst, nested: map[string][]*lsv1alpha1.Installation{}}
+// newComparison starts a comparison: it determines what must not be shown.
+func (r Reader) newComparison(ctx context.Context, inst *lsv1alpha1.Installation) (*comparison, error) {
+	l := &comparison{Reader: r, root: inst, nested: map[string][]*lsv1alpha1.Installation{}}
 	if l.secrets = (confidential.Reader{Live: r.Client}).OfInstallation(ctx, inst); !l.secrets.Known() {
 		return nil, l.unmasked(ctx)
 	}
@@ -89,7 +89,7 @@ func (r Reader) look(ctx context.Context, inst *lsv1alpha1.Installation) (*look,
 }
 
 // render renders the root, which is among the manifests, and everything below it.
-func (l *look) render(ctx context.Context, manifests *offline.Manifests) (*offline.Result, *tree, error) {
+func (l *comparison) render(ctx context.Context, manifests *offline.Manifests) (*offline.Result, *tree, error) {
 	library, err := offline.OpenLibrary("", nil)
 	if err != nil {
 		return nil, nil, err
@@ -106,7 +106,7 @@ func (l *look) render(ctx context.Context, manifests *offline.Manifests) (*offli
 }
 
 // unmasked says why it is unknown what to mask: it names the unreadable object, if it is an import.
-func (l *look) unmasked(ctx context.Context) error {
+func (l *comparison) unmasked(ctx context.Context) error {
 	unknown := unknownf("The changes are not shown, because they may contain secrets that cannot be distinguished from other values: %s", l.secrets.Text("x"))
 	scope := dataflow.Scope{Namespace: l.root.Namespace, Parent: l.root.Labels[lsv1alpha1.EncompassedByLabel]}
 	l.secrets = &masking.Values{}
@@ -114,8 +114,8 @@ func (l *look) unmasked(ctx context.Context) error {
 	return cmp.Or(err, unknown)
 }
 
-// look is one comparison.
-type look struct {
+// comparison is one comparison.
+type comparison struct {
 	Reader
 	root *lsv1alpha1.Installation
 	// secrets must not be shown: those of the installations above the root, and everything that anything was rendered from.
@@ -124,7 +124,7 @@ type look struct {
 	nested map[string][]*lsv1alpha1.Installation
 }
 
-func (l *look) whyNot(err error) error {
+func (l *comparison) whyNot(err error) error {
 	var unread *ReadError
 	if errors.As(err, &unread) {
 		return unread
@@ -133,7 +133,7 @@ func (l *look) whyNot(err error) error {
 }
 
 // present is an offline.Present.
-func (l *look) present(ctx context.Context, wanted offline.Wanted) (*offline.Manifests, error) {
+func (l *comparison) present(ctx context.Context, wanted offline.Wanted) (*offline.Manifests, error) {
 	m := offline.NewManifests(wanted.Scope.Namespace)
 	if err := l.Imports(ctx, m, wanted.Scope, wanted.Needs); err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (l *look) present(ctx context.Context, wanted offline.Wanted) (*offline.Man
 }
 
 // hide hides the values of Secrets and Targets.
-func (l *look) hide(m *offline.Manifests) {
+func (l *comparison) hide(m *offline.Manifests) {
 	for _, secret := range m.Secrets {
 		l.secrets.AddSecret(secret.Data)
 		for _, text := range secret.StringData { // in files
@@ -166,7 +166,7 @@ func (l *look) hide(m *offline.Manifests) {
 }
 
 // nestedIn lists the installations nested in another one, without reading a list twice. Those in deletion do not count.
-func (l *look) nestedIn(ctx context.Context, namespace, name string) ([]*lsv1alpha1.Installation, error) {
+func (l *comparison) nestedIn(ctx context.Context, namespace, name string) ([]*lsv1alpha1.Installation, error) {
 	if known, listed := l.nested[name]; listed {
 		return known, nil
 	}
@@ -185,7 +185,7 @@ func (l *look) nestedIn(ctx context.Context, namespace, name string) ([]*lsv1alp
 }
 
 // notesOf returns what the rendering could not determine.
-func (l *look) notesOf(result *offline.Result) []string {
+func (l *comparison) notesOf(result *offline.Result) []string {
 	var notes []string
 	for _, waiting := range result.Waiting {
 		notes = append(notes, "Not known before the job: "+waiting+".")

@@ -108,7 +108,7 @@ func (i item) made() Made {
 }
 
 // items returns the deploy items that an installation has.
-func (l *look) items(ctx context.Context, of offline.Made) ([]item, error) {
+func (l *comparison) items(ctx context.Context, of offline.Made) ([]item, error) {
 	var list lsv1alpha1.DeployItemList
 	if err := l.list(ctx, &list, deployItems, in(of.Namespace, map[string]string{lsv1alpha1.ExecutionManagedByLabel: of.Name})); err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func madeOf(inst *lsv1alpha1.Installation) Made {
 }
 
 // compare compares all rendered installations. For the others, no changes are shown: it is unknown what they would become.
-func (l *look) compare(ctx context.Context, rendered []offline.Made, next *tree) (*Diff, error) {
+func (l *comparison) compare(ctx context.Context, rendered []offline.Made, next *tree) (*Diff, error) {
 	diff := &Diff{}
 	for _, of := range rendered {
 		within := strings.TrimPrefix(strings.TrimPrefix(of.Path, l.root.Name), "/")
@@ -170,7 +170,7 @@ func (l *look) compare(ctx context.Context, rendered []offline.Made, next *tree)
 }
 
 // addItems compares deploy items, and what the changed ones deploy.
-func (l *look) addItems(ctx context.Context, diff *Diff, within string, pair [2][]item) {
+func (l *comparison) addItems(ctx context.Context, diff *Diff, within string, pair [2][]item) {
 	var made [2][]Made
 	for side, items := range pair {
 		for _, each := range items {
@@ -185,7 +185,7 @@ func (l *look) addItems(ctx context.Context, diff *Diff, within string, pair [2]
 }
 
 // addNested compares nested installations. If one would be deleted, so would everything below it.
-func (l *look) addNested(ctx context.Context, diff *Diff, within string, pair [2][]*lsv1alpha1.Installation) error {
+func (l *comparison) addNested(ctx context.Context, diff *Diff, within string, pair [2][]*lsv1alpha1.Installation) error {
 	var made [2][]Made
 	for side, nested := range pair {
 		for _, inst := range nested {
@@ -207,7 +207,7 @@ func (l *look) addNested(ctx context.Context, diff *Diff, within string, pair [2
 
 // addGone adds everything that would be deleted with a nested installation. Its content is not shown: its sources are no longer read,
 // so its secrets are unknown.
-func (l *look) addGone(ctx context.Context, diff *Diff, above Change) error {
+func (l *comparison) addGone(ctx context.Context, diff *Diff, above Change) error {
 	if len(diff.Changes) > maxChanges {
 		return nil
 	}
@@ -238,7 +238,7 @@ func (l *look) addGone(ctx context.Context, diff *Diff, above Change) error {
 }
 
 // addDeployed compares the objects that a deploy item deploys, if an inspector can determine them.
-func (l *look) addDeployed(ctx context.Context, diff *Diff, of Change, pair [2][]item) {
+func (l *comparison) addDeployed(ctx context.Context, diff *Diff, of Change, pair [2][]item) {
 	var made [2][]Made
 	for side, items := range pair {
 		i := slices.IndexFunc(items, func(each item) bool { return each.name == of.Title })

@@ -205,7 +205,7 @@ func (p *program) valueOf(n name) (string, bool) {
 	return p.fold(value)
 }
 
-// isConversion recognises calls such as string(ConditionReady).
+// isConversion reports whether a call is one such as string(ConditionReady).
 func isConversion(call *ast.CallExpr) bool {
 	return len(call.Args) == 1 && (lastName(call.Fun) == "string" || ast.IsExported(lastName(call.Fun)))
 }

@@ -144,7 +144,7 @@ func newTokenSource(i *issuer, wish *tokenWish) *tokenSource {
 
 // header returns the credential as a header.
 func (s *tokenSource) header(ctx context.Context) (string, error) {
-	value, fresh, good := s.look()
+	value, fresh, good := s.latest()
 	if fresh {
 		return value, nil
 	}
@@ -167,7 +167,7 @@ func (s *tokenSource) header(ctx context.Context) (string, error) {
 
 // renew fetches a token, unless another goroutine has done so in the meantime. The caller has the turn.
 func (s *tokenSource) renew(ctx context.Context) (string, error) {
-	if value, fresh, _ := s.look(); fresh {
+	if value, fresh, _ := s.latest(); fresh {
 		return value, nil
 	}
 	if len(s.wish.audiences) > 0 {
@@ -190,8 +190,8 @@ func (s *tokenSource) renew(ctx context.Context) (string, error) {
 	return bearer(next.value), nil
 }
 
-// look returns the header of the current token, whether the token needs no renewal, and whether it is valid.
-func (s *tokenSource) look() (value string, fresh, good bool) {
+// latest returns the header of the current token, whether the token needs no renewal, and whether it is valid.
+func (s *tokenSource) latest() (value string, fresh, good bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	now := s.issuer.clock.Now()

@@ -35,7 +35,7 @@ func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	response, err := g.next.RoundTrip(request)
 	if err != nil {
-		return nil, judge(request.Context(), attempt, err)
+		return nil, classify(request.Context(), attempt, err)
 	}
 	attempt.succeeded()
 	switch response.StatusCode {
@@ -54,8 +54,8 @@ func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// judge turns a network error into one with advice.
-func judge(ctx context.Context, a *attempt, err error) error {
+// classify turns a network error into one with advice.
+func classify(ctx context.Context, a *attempt, err error) error {
 	var refusal *dial.Refusal
 	switch {
 	case ctx.Err() != nil:
@@ -79,7 +79,7 @@ func closeBody(body io.Closer) {
 	}
 }
 
-// isStream identifies requests with endless responses: watches and followed logs.
+// isStream reports whether a request has an endless response: a watch, or logs that are followed.
 func isStream(request *http.Request) bool {
 	query := request.URL.Query()
 	for _, key := range []string{"watch", "follow"} {

@@ -129,7 +129,7 @@ func TestRemovals(t *testing.T) {
 	if got := well.did[len(well.did)-2:]; !slices.Equal(got, []string{"delete Secret old", "delete Target old"}) || well.err != nil {
 		t.Errorf("did %q: %v", well.did, well.err)
 	}
-	for name, troubled := range map[string]outcome{
+	for name, failing := range map[string]outcome{
 		"a write that fails": run(t, observed(old), "write Secret a"),
 		"something in a way": run(t, observed(old, func(o *targetsync.Observed) { o.Targets["b"] = targetsync.Target{} })),
 		"the source is down": run(t, observed(old, func(o *targetsync.Observed) { o.Source = &targetsync.Source{Err: errors.New("down")} })),
@@ -139,9 +139,9 @@ func TestRemovals(t *testing.T) {
 			o.Spec.TokenRotation = &lsv1alpha1.TokenRotation{Enabled: true}
 		}), "replace the token"),
 	} {
-		if strings.Contains(strings.Join(troubled.did, ";"), "delete") || troubled.err == nil || len(troubled.ts.Status.LastErrors) == 0 ||
-			targetsync.PhaseOf(troubled.ts) != targetsync.Failing {
-			t.Errorf("%s: did %q: %v", name, troubled.did, troubled.err)
+		if strings.Contains(strings.Join(failing.did, ";"), "delete") || failing.err == nil || len(failing.ts.Status.LastErrors) == 0 ||
+			targetsync.PhaseOf(failing.ts) != targetsync.Failing {
+			t.Errorf("%s: did %q: %v", name, failing.did, failing.err)
 		}
 	}
 	others := run(t, observed(old, func(o *targetsync.Observed) { o.Others = []string{"other"} }))

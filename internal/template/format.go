@@ -70,7 +70,7 @@ func readFormat(format string) (formatDemand, error) {
 	return demand, nil
 }
 
-// isVerb distinguishes the end of a directive from its flags, widths and indexes.
+// isVerb reports whether a character ends a directive, unlike its flags, widths and indexes.
 func isVerb(char rune) bool {
 	return !strings.ContainsRune("+-# 0123456789.[]*", char)
 }

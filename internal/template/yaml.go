@@ -269,7 +269,7 @@ func (d yamlDecoder) mergeSource(entries map[string]any, source *yamlv3.Node, pa
 	return nil
 }
 
-// mergesKeys distinguishes YAML's merge key from an entry that is just called <<: the value of a merge key is not a scalar.
+// mergesKeys reports whether a key is YAML's merge key, not an entry that is just called <<: the value of a merge key is not a scalar.
 func mergesKeys(key, content *yamlv3.Node) bool {
 	return key.ShortTag() == "!!merge" && content.Kind != yamlv3.ScalarNode
 }

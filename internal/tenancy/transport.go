@@ -62,8 +62,8 @@ var pathForm = regexp.MustCompile(`/(?:api/v1|apis/([^/]+)/[^/]+)/namespaces/[^/
 // ourGroups are the groups of the kinds that Espalier serves or defines.
 var ourGroups = []string{lsv1alpha1.GroupName, pipelines.GroupName, gitops.GroupName, espalier.GroupName}
 
-// isWorkOfTenants separates work for a tenant from the controllers' own. For our own kinds, the tenant's work is the desired state:
-// creations and changes. Statuses and cascading deletions are the controllers' own.
+// isWorkOfTenants reports whether a request is work for a tenant, not the controllers' own. For our own kinds, the tenant's work is the
+// desired state: creations and changes. Statuses and cascading deletions are the controllers' own.
 func isWorkOfTenants(method, path string) bool {
 	match := pathForm.FindStringSubmatch(path)
 	if match == nil {

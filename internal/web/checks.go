@@ -234,14 +234,14 @@ func (s *Server) check(r *http.Request, by caller) (any, error) {
 	if by.reader.checks.start() {
 		s.tasks.Go(func() {
 			defer by.reader.checks.end()
-			s.lookAround(s.tasks.Context(), by.reader, class)
+			s.checkTargets(s.tasks.Context(), by.reader, class)
 		})
 	}
 	return nil, nil
 }
 
-// lookAround checks all targets of a class for one of its readers.
-func (s *Server) lookAround(ctx context.Context, r *reader, class *rights.Class) {
+// checkTargets checks all targets of a class for one of its readers.
+func (s *Server) checkTargets(ctx context.Context, r *reader, class *rights.Class) {
 	if !s.awaitReady(ctx) {
 		return
 	}
@@ -257,7 +257,7 @@ func (s *Server) lookAround(ctx context.Context, r *reader, class *rights.Class)
 			case <-ctx.Done():
 				return nil
 			}
-			r.checks.put(ref, s.lookAt(ctx, r, ref))
+			r.checks.put(ref, s.checkTarget(ctx, r, ref))
 			s.hub.ChangedFor(r.key)
 			return nil
 		})
@@ -300,8 +300,8 @@ func (s *Server) clustersFor(class *rights.Class) []view.Ref {
 	return view.Lookable(targets, lines)
 }
 
-// lookAt checks one cluster with the rights of the reader.
-func (s *Server) lookAt(ctx context.Context, r *reader, ref view.Ref) *view.TargetCheck {
+// checkTarget checks one cluster with the rights of the reader.
+func (s *Server) checkTarget(ctx context.Context, r *reader, ref view.Ref) *view.TargetCheck {
 	key := client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}
 	reader := live.Reader{Host: r.client, Clusters: r.clustersOf()}
 	reach := reader.Reach

@@ -224,10 +224,10 @@ func TestAnAPIServerThatGoesAndComesBack(t *testing.T) {
 		t.Fatalf("%+v", first)
 	}
 	cluster.Kill()
-	trouble := stream.until(func(e event) bool { return e.name == "problem" })
+	problem := stream.until(func(e event) bool { return e.name == "problem" })
 	var said struct{ Message, Since string }
-	if err := json.Unmarshal([]byte(trouble.data), &said); err != nil || !strings.Contains(said.Message, "does not answer") || said.Since == "" {
-		t.Errorf("%v %+v", err, trouble)
+	if err := json.Unmarshal([]byte(problem.data), &said); err != nil || !strings.Contains(said.Message, "does not answer") || said.Since == "" {
+		t.Errorf("%v %+v", err, problem)
 	}
 	newcomer := v.follow("overview")
 	if e := newcomer.next(); e.name != "problem" {

@@ -45,9 +45,9 @@ func benchmarkFairness(b *testing.B, flow lsv1alpha1.Flow) {
 		var beside single
 		var left atomic.Int64
 		left.Store(int64(*floodFlag))
-		judge := s.finished(nil)
+		finished := s.finished(nil)
 		count := func(event watch.Event, i *lsv1alpha1.Installation) (bool, error) {
-			done, err := judge(event, i)
+			done, err := finished(event, i)
 			if done {
 				left.Add(-1)
 			}

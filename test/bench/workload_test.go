@@ -254,7 +254,7 @@ func (s *stand) finished(before map[string]lsv1alpha1.Installation) verdict {
 const patience = 10 * time.Minute
 
 // await performs an action and measures the time until all the named installations have reached the expected state.
-func (s *stand) await(b testing.TB, all []string, judge verdict, act func()) time.Duration {
+func (s *stand) await(b testing.TB, all []string, finished verdict, act func()) time.Duration {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), patience)
 	defer cancel()
@@ -273,14 +273,14 @@ func (s *stand) await(b testing.TB, all []string, judge verdict, act func()) tim
 		missing[name] = true
 	}
 	done := make(chan error, 1)
-	go func() { done <- follow(ctx, events, missing, judge) }()
+	go func() { done <- follow(ctx, events, missing, finished) }()
 	began := time.Now()
 	act()
 	check(b, <-done)
 	return time.Since(began)
 }
 
-func follow(ctx context.Context, events watch.Interface, missing map[string]bool, judge verdict) error {
+func follow(ctx context.Context, events watch.Interface, missing map[string]bool, finished verdict) error {
 	for len(missing) > 0 {
 		select {
 		case event, open := <-events.ResultChan():
@@ -291,7 +291,7 @@ func follow(ctx context.Context, events watch.Interface, missing map[string]bool
 			if !ok || !missing[found.Name] {
 				continue
 			}
-			there, err := judge(event, found)
+			there, err := finished(event, found)
 			if err != nil {
 				return err
 			}

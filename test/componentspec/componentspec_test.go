@@ -27,8 +27,8 @@ import (
 	"espalier.dev/internal/component/signature"
 )
 
-// lives is how many components are compared.
-const lives = 300
+// samples is how many components are compared.
+const samples = 300
 
 // author creates random components.
 type author struct{ *mathrand.Rand }
@@ -112,7 +112,7 @@ func TestDigestsAgree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for seed := range uint64(lives) {
+	for seed := range uint64(samples) {
 		cd := author{mathrand.New(mathrand.NewPCG(seed, 1))}.component(t)
 		theirs, err := signatures.HashForComponentDescriptor(*cd, *hasher)
 		if err != nil {
@@ -142,7 +142,7 @@ func TestItsSignaturesAreVerified(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for seed := range uint64(lives / 10) {
+		for seed := range uint64(samples / 10) {
 			cd := author{mathrand.New(mathrand.NewPCG(seed, 2))}.component(t)
 			cd.ComponentReferences = []cdv2.ComponentReference{}
 			hasher, err := signatures.HasherForName(signatures.SHA256)

@@ -109,7 +109,7 @@ func TestCase_ComponentsGivenInline(t *testing.T) {
 func TestCase_AMissingImportIsAwaited(t *testing.T) {
 	w := newWorld(t)
 	w.apply("import-executions.yaml")
-	testkit.Eventually(t, w.APIServer, w.installation("app"), testkit.Is("in trouble", func(i *lsv1alpha1.Installation) bool {
+	testkit.Eventually(t, w.APIServer, w.installation("app"), testkit.Is("with an error", func(i *lsv1alpha1.Installation) bool {
 		return i.Status.Phase == lsv1alpha1.PhaseInit && i.Status.LastError != nil && strings.Contains(i.Status.LastError.Message, "side")
 	}))
 	w.setData("side", "3")

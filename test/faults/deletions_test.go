@@ -144,7 +144,7 @@ func (s *scene) known(t testing.TB, item string) *lsv1alpha1.DeployItem {
 }
 
 // stops waits until a deploy item cannot be uninstalled because of its target, or is gone: a deployer whose cache still has the Target that
-// was deleted may have been able to. Rules judge whether it was.
+// was deleted may have been able to. Rules check whether it was.
 func (s *scene) stops(t testing.TB, item *lsv1alpha1.DeployItem) {
 	t.Helper()
 	s.awaits(t, "deploy item "+item.Name+" to stop", func(history testkit.History) bool {

@@ -119,5 +119,5 @@ func TestReplay(t *testing.T) {
 	}
 	w := workloadNamed(t, *workloadFlag)
 	want := reference(t, w)
-	judge(t, want, perform(t, w, d))
+	check(t, want, perform(t, w, d))
 }

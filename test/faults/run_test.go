@@ -90,8 +90,8 @@ func reference(t *testing.T, w workload) *outcome {
 	return day.run
 }
 
-// judge checks every state of any object in a run, and its points of rest against those of the reference.
-func judge(t *testing.T, want *outcome, got outcome) {
+// check checks every state of any object in a run, and its points of rest against those of the reference.
+func check(t *testing.T, want *outcome, got outcome) {
 	t.Helper()
 	rules := invariant.Rules()
 	if got.two {

@@ -50,7 +50,7 @@ func sweep(t *testing.T, w workload, disturbances []disturbance) {
 			})
 			got := perform(t, w, d)
 			report.Add(got.met)
-			judge(t, want, got)
+			check(t, want, got)
 		})
 	}
 }

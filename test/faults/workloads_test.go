@@ -38,7 +38,7 @@ var jobWorkloads = []workload{
 	{"abandon", []act{install, abandon}},
 	{"shrink", []act{spread, shrink}},
 	{"prune", []act{plantHedge, replantHedge, clearHedge}},
-	{"release", []act{pot, repot, unpot}},
+	{"release", []act{installChart, upgradeChart, uninstallChart}},
 	{"successor", []act{build, rebuild}},
 	{"alter", []act{stack, paint}},
 	{"forsake", []act{thirst, forsake}},
@@ -299,7 +299,7 @@ func clearHedge(t *testing.T, s *scene) {
 
 // A chart is installed, upgraded to other objects and uninstalled.
 
-func pot(t *testing.T, s *scene) {
+func installChart(t *testing.T, s *scene) {
 	s.create(t, s.root("pot", blueprint{items: []any{chartItem(t, "pot", s.namespace, "old", "bay", "fig")}}).Reconcile().Build())
 	s.succeeds(t, "pot")
 	s.holds(t, "bay", "old")
@@ -307,7 +307,7 @@ func pot(t *testing.T, s *scene) {
 	s.rest(t, "bay and fig")
 }
 
-func repot(t *testing.T, s *scene) {
+func upgradeChart(t *testing.T, s *scene) {
 	s.replace(t, s.root("pot", blueprint{items: []any{chartItem(t, "pot", s.namespace, "new", "fig", "lime")}}).Build())
 	s.ask(t, "pot", lsv1alpha1.OperationReconcile)
 	s.succeeds(t, "pot")
@@ -317,7 +317,7 @@ func repot(t *testing.T, s *scene) {
 	s.rest(t, "fig and lime")
 }
 
-func unpot(t *testing.T, s *scene) {
+func uninstallChart(t *testing.T, s *scene) {
 	s.remove(t, "pot")
 	s.gone(t, "pot")
 	s.lacks(t, "fig")

@@ -49,7 +49,7 @@ func TestTheRolesHaveTheRightsThatAreUsed(t *testing.T) {
 			})
 		}
 	})
-	e.judge(t)
+	e.check(t)
 }
 
 // scene is a namespace with a user.

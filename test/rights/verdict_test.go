@@ -47,8 +47,8 @@ const (
 	enforced = "only API servers with the admission plugin OwnerReferencesPermissionEnforcement ask for it; the one of the tests has it not"
 )
 
-// judge compares the requests to the API server with the rights of the roles. It waits for requests in the background.
-func (e *estate) judge(t *testing.T) {
+// check compares the requests to the API server with the rights of the roles. It waits for requests in the background.
+func (e *estate) check(t *testing.T) {
 	t.Helper()
 	grants, err := rights.Read(os.DirFS(root))
 	if err != nil {

@@ -136,7 +136,7 @@ type Report struct {
 	Findings []Finding `json:"findings"`
 }
 
-// Has tells whether there is a finding of a level.
+// Has reports whether there is a finding of a level.
 func (r *Report) Has(level Level) bool {
 	for _, finding := range r.Findings {
 		if finding.Level == level {

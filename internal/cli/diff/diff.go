@@ -88,19 +88,19 @@ other commands.`,
   espalier diff -f installation.yaml -f secret.yaml
   espalier diff -f installation.yaml && echo nothing to do
   ` + externalVariable + `="colordiff -N -u" espalier diff shop`,
-		Args: func(cmd *cobra.Command, args []string) error { return trouble(cobra.MaximumNArgs(1)(cmd, args)) },
+		Args: func(cmd *cobra.Command, args []string) error { return otherCode(cobra.MaximumNArgs(1)(cmd, args)) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				opts.name = args[0]
 			}
 			if err := opts.check(cmd); err != nil {
-				return trouble(err)
+				return otherCode(err)
 			}
-			return trouble(run(cmd.Context(), opts))
+			return otherCode(run(cmd.Context(), opts))
 		},
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return trouble(cli.Misused(cmd, err))
+		return otherCode(cli.Misused(cmd, err))
 	})
 	flags := cmd.Flags()
 	cli.AddFilenames(cmd, &opts.files, "file or directory with installations and what they import")
@@ -136,8 +136,8 @@ func (o *options) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// trouble gives errors a code that does not say that something differs.
-func trouble(err error) error {
+// otherCode gives errors a code that does not say that something differs.
+func otherCode(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 // GraphFormats are those that Graph prints.
 var GraphFormats = []Format{FormatSVG, FormatMermaid, FormatDot}
 
-// IsGraph says whether a format is one that Graph prints.
+// IsGraph reports whether a format is one that Graph prints.
 func (f Format) IsGraph() bool { return slices.Contains(GraphFormats, f) }
 
 // Graph prints a graph as a picture, or in a language for diagrams.

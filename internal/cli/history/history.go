@@ -175,7 +175,7 @@ type Revision struct {
 	ComponentVersion string       `json:"componentVersion,omitempty"`
 	// Present says that the installation has this spec now.
 	Present bool `json:"present"`
-	// SpecKept says whether the spec can be shown and brought back.
+	// SpecKept reports whether the spec can be shown and brought back.
 	SpecKept bool `json:"specKept"`
 	// Changes are the fields of the spec that differ from the revision before; null if that is not known.
 	Changes []string `json:"changes"`

@@ -41,7 +41,7 @@ type Definition struct {
 	Stored   []string `json:"storedVersions"`
 	// Objects counts those of the kind; absent if they were not looked at.
 	Objects *int `json:"objects,omitempty"`
-	// Espalier says whether the definition is one of Espalier.
+	// Espalier reports whether the definition is one of Espalier.
 	Espalier bool `json:"espalier"`
 }
 

@@ -239,7 +239,7 @@ func tellApart(elements []any) {
 	for i, item := range elements {
 		element := item.(map[string]any)
 		identity, _ := element["extraIdentity"].(map[string]any)
-		if _, own := identity["version"]; own || !hasTwin(elements, i) {
+		if _, own := identity["version"]; own || !hasNamesake(elements, i) {
 			continue
 		}
 		extended := map[string]any{"version": element["version"]}
@@ -250,7 +250,7 @@ func tellApart(elements []any) {
 	}
 }
 
-func hasTwin(elements []any, of int) bool {
+func hasNamesake(elements []any, of int) bool {
 	own := identityText(elements[of])
 	for i, other := range elements {
 		if i != of && identityText(other) == own {

@@ -125,8 +125,8 @@ var continuous = []Mutant{
 	},
 	{
 		ID: "CON-30", Breaks: "force continues without imports", File: continuousRules,
-		Old: "	if o.ImportsMissing != nil {\n		return raise(o.ImportsMissing)\n	}\n	return Decision{\n		Do:   []Effect{Prepare{}, TellOfUpdate{}},",
-		New: "	if o.ImportsMissing != nil && !o.forced() {\n		return raise(o.ImportsMissing)\n	}\n	return Decision{\n		Do:   []Effect{Prepare{}, TellOfUpdate{}},",
+		Old: "	if o.ImportsMissing != nil {\n		return failWith(o.ImportsMissing)\n	}\n	return Decision{\n		Do:   []Effect{Prepare{}, TellOfUpdate{}},",
+		New: "	if o.ImportsMissing != nil && !o.forced() {\n		return failWith(o.ImportsMissing)\n	}\n	return Decision{\n		Do:   []Effect{Prepare{}, TellOfUpdate{}},",
 	},
 	{
 		ID: "CON-31", Breaks: "force waits for busy objects below", File: continuousRules,

@@ -23,7 +23,7 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// PropagateJob makes a job the current one of a sub-object. The caller must have read or written the sub-object: if it has changed since,
+// PropagateJob makes a job the current one of a child. The caller must have read or written the child: if it has changed since,
 // the API server returns a conflict.
 func PropagateJob(ctx context.Context, c client.Client, child client.Object, jobID string, now time.Time) error {
 	at := metav1.NewTime(now)
@@ -49,7 +49,7 @@ func PropagateJob(ctx context.Context, c client.Client, child client.Object, job
 	return nil
 }
 
-// Delete deletes a sub-object, unless its deletion was requested before. It does not delete another object that has
+// Delete deletes a child, unless its deletion was requested before. It does not delete another object that has
 // taken the name meanwhile.
 func Delete(ctx context.Context, c client.Writer, child client.Object) error {
 	if !child.GetDeletionTimestamp().IsZero() {
@@ -63,7 +63,7 @@ func Delete(ctx context.Context, c client.Writer, child client.Object) error {
 	return nil
 }
 
-// TellOfDeletion annotates a sub-object that works on a job: the tree is being deleted and, if withoutUninstall is set, what was installed
+// TellOfDeletion annotates a child that works on a job: the tree is being deleted and, if withoutUninstall is set, what was installed
 // stays.
 func TellOfDeletion(ctx context.Context, c client.Client, child client.Object, withoutUninstall bool) error {
 	return loop.PatchMetadata(ctx, c, child, func(m metav1.Object) {
@@ -79,7 +79,7 @@ func TellOfDeletion(ctx context.Context, c client.Client, child client.Object, w
 	})
 }
 
-// Annotate sets an annotation on a sub-object.
+// Annotate sets an annotation on a child.
 func Annotate(ctx context.Context, c client.Client, child client.Object, name, value string) error {
 	return loop.PatchMetadata(ctx, c, child, func(m metav1.Object) {
 		annotations := m.GetAnnotations()
@@ -100,7 +100,7 @@ func Gone(ctx context.Context, live client.Reader, key client.ObjectKey, object 
 	return false, err
 }
 
-// parallel is how many sub-objects are written concurrently.
+// parallel is how many children are written concurrently.
 const parallel = 8
 
 // Each calls do for all items, several at a time, and returns all errors together. After a failure, it starts no further items.

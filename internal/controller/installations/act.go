@@ -101,7 +101,7 @@ func (k *kind) changeMetadata(
 			m.SetLabels(merged(m.GetLabels(), map[string]string{lsv1alpha1.EncompassedByLabel: e.Parent}))
 		}
 	case installation.RemoveFinalizer:
-		change = release
+		change = removeFinalizer
 	default:
 		return o, fmt.Errorf("unknown effect %T: this is a bug in the controller", effect)
 	}
@@ -120,7 +120,7 @@ func addFinalizer(m metav1.Object) {
 	}
 }
 
-func release(m metav1.Object) {
+func removeFinalizer(m metav1.Object) {
 	m.SetFinalizers(slices.DeleteFunc(slices.Clone(m.GetFinalizers()), func(f string) bool { return f == lsv1alpha1.Finalizer }))
 }
 

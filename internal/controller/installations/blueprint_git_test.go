@@ -68,7 +68,7 @@ func TestABlueprintThatCannotBeReadIsAwaited(t *testing.T) {
 	const wrong = "a-w0rd-that-must-not-be-told"
 	w.patch(secret, `{"stringData":{"password":"`+wrong+`"}}`)
 	w.create(inst)
-	waiting := w.eventually("app", "in trouble", func(i *lsv1alpha1.Installation) bool { return i.Status.LastError != nil })
+	waiting := w.eventually("app", "with an error", func(i *lsv1alpha1.Installation) bool { return i.Status.LastError != nil })
 	if message := waiting.Status.LastError.Message; !strings.Contains(message, "spec.blueprint.git") || strings.Contains(message, wrong) {
 		t.Errorf("lastError = %+v", waiting.Status.LastError)
 	}

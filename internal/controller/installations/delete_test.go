@@ -267,7 +267,7 @@ func interruptAt(t *testing.T, write int) faults.Log {
 func TestJOB52_AnInterruptWhileWaitingForImportsEndsTheJob(t *testing.T) {
 	w := newWorld(t)
 	w.create(w.installation("app", header+imports("config")).ImportData("config", "config").Reconcile().Build())
-	w.eventually("app", "in trouble", func(i *lsv1alpha1.Installation) bool { return i.Status.LastError != nil })
+	w.eventually("app", "with an error", func(i *lsv1alpha1.Installation) bool { return i.Status.LastError != nil })
 	w.annotate("app", lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationInterrupt))
 	failed := w.finished("app", lsv1alpha1.PhaseFailed)
 	if failed.Status.LastError.Reason != lsv1alpha1.ReasonInterrupted {
@@ -338,7 +338,7 @@ func TestJOB46_ADeletionEndsAJobThatOnlyWaits(t *testing.T) {
 				return w.installation("app", header+imports("config")).ImportData("config", "config")
 			},
 			waiting: func(w *world) {
-				w.eventually("app", "in trouble", func(i *lsv1alpha1.Installation) bool { return i.Status.LastError != nil })
+				w.eventually("app", "with an error", func(i *lsv1alpha1.Installation) bool { return i.Status.LastError != nil })
 			},
 		},
 		"for a predecessor": {

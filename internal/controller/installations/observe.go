@@ -102,7 +102,7 @@ func (k *kind) observeSiblings(ctx context.Context, s *installation.Snapshot) (e
 		if s.Predecessors, err = relatedBy(ctx, k.cluster, inst, exportsIndex, installation.ImportsOf(inst)); err != nil {
 			return err
 		}
-		if s.DependencyError, err = k.trouble(ctx, inst, s.Predecessors); err != nil {
+		if s.DependencyError, err = k.dependencyError(ctx, inst, s.Predecessors); err != nil {
 			return err
 		}
 	}
@@ -143,9 +143,13 @@ func relatedBy(
 	return related, nil
 }
 
-// trouble checks whether a root waits for itself, or exports what another root exports. Nested installations were checked when their
-// parent created them.
-func (k *kind) trouble(ctx context.Context, inst *lsv1alpha1.Installation, predecessors []*lsv1alpha1.Installation) (trouble, err error) {
+// dependencyError checks whether a root waits for itself, or exports what another root exports. Nested installations were checked when
+// their parent created them.
+func (k *kind) dependencyError(
+	ctx context.Context,
+	inst *lsv1alpha1.Installation,
+	predecessors []*lsv1alpha1.Installation,
+) (dependency, err error) {
 	if !installation.IsRoot(inst) {
 		return nil, nil
 	}
@@ -182,16 +186,16 @@ func (k *kind) trouble(ctx context.Context, inst *lsv1alpha1.Installation, prede
 
 // observeChildren reads what is below an installation.
 func (k *kind) observeChildren(ctx context.Context, s *installation.Snapshot) error {
-	nothingLeft, err := k.lookBelow(ctx, s)
+	nothingLeft, err := k.readBelow(ctx, s)
 	if err != nil || nothingLeft || beforePrepare(s.Installation.Status.Phase) {
 		return err
 	}
 	return k.confirmMissing(ctx, s)
 }
 
-// lookBelow reads from the cache what is below an installation. If it finds nothing and the installation is being deleted, it asks the API
+// readBelow reads from the cache what is below an installation. If it finds nothing and the installation is being deleted, it asks the API
 // server, whose answer is final.
-func (k *kind) lookBelow(ctx context.Context, s *installation.Snapshot) (nothingLeft bool, err error) {
+func (k *kind) readBelow(ctx context.Context, s *installation.Snapshot) (nothingLeft bool, err error) {
 	if s.Subinstallations, err = k.subinstallations(ctx, k.cluster, s.Installation); err != nil {
 		return false, err
 	}

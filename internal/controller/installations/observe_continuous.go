@@ -42,7 +42,7 @@ func (k *kind) observeContinuously(ctx context.Context, inst *lsv1alpha1.Install
 // hasTraces reports whether a frozen or suspended installation may be in an update that its status does not record. It reads only from the
 // cache.
 func (k *kind) hasTraces(ctx context.Context, s installation.Snapshot) (bool, error) {
-	if _, err := k.lookBelow(ctx, &s); err != nil {
+	if _, err := k.readBelow(ctx, &s); err != nil {
 		return false, err
 	}
 	err := k.readWritten(ctx, &s)
@@ -67,13 +67,13 @@ func (k *kind) readSiblings(ctx context.Context, s *installation.Snapshot) (err 
 	if s.Predecessors, err = relatedBy(ctx, k.cluster, inst, exportsIndex, installation.ImportsOf(inst)); err != nil {
 		return err
 	}
-	s.DependencyError, err = k.trouble(ctx, inst, s.Predecessors)
+	s.DependencyError, err = k.dependencyError(ctx, inst, s.Predecessors)
 	return err
 }
 
 // readChildren reads what is below an installation. It asks the API server for what the cache does not show.
 func (k *kind) readChildren(ctx context.Context, s *installation.Snapshot) error {
-	if nothingLeft, err := k.lookBelow(ctx, s); err != nil || nothingLeft {
+	if nothingLeft, err := k.readBelow(ctx, s); err != nil || nothingLeft {
 		return err
 	}
 	return k.confirmMissing(ctx, s)

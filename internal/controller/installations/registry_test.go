@@ -193,7 +193,7 @@ func TestJOB30_ARegistryThatRefusesIsAwaited(t *testing.T) {
 	shop(t, "1.0.0").Push(t, store)
 	w.create(testkit.Installation(w.namespace, "app").BlueprintRef("blueprint").Component("example.com/shop", "1.0.0").
 		Context("shelf").Reconcile().Build())
-	waiting := w.eventually("app", "in trouble", func(i *lsv1alpha1.Installation) bool { return i.Status.LastError != nil })
+	waiting := w.eventually("app", "with an error", func(i *lsv1alpha1.Installation) bool { return i.Status.LastError != nil })
 	message := waiting.Status.LastError.Message
 	if !strings.Contains(message, "spec.componentDescriptor") || strings.Contains(message, "wr0ng") {
 		t.Errorf("lastError = %+v", waiting.Status.LastError)

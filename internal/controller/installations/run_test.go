@@ -318,7 +318,7 @@ func TestJOB20_OrphansAreRemovedBeforeTheJobGoesOn(t *testing.T) {
 func TestJOB30_AMissingImportRepeatsThePhase(t *testing.T) {
 	w := newWorld(t)
 	w.create(w.installation("app", header+imports("config")).ImportData("config", "config").Reconcile().Build())
-	waiting := w.eventually("app", "in trouble", func(i *lsv1alpha1.Installation) bool { return i.Status.LastError != nil })
+	waiting := w.eventually("app", "with an error", func(i *lsv1alpha1.Installation) bool { return i.Status.LastError != nil })
 	e := waiting.Status.LastError
 	if waiting.Status.Phase != lsv1alpha1.PhaseInit || waiting.Status.IsFinished() {
 		t.Errorf("phase %s, finished %t", waiting.Status.Phase, waiting.Status.IsFinished())

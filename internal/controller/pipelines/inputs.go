@@ -55,8 +55,8 @@ type probes struct {
 	known map[types.NamespacedName]map[site]*probe
 }
 
-// look returns what it finds at a site. A change wakes the pipeline.
-type look func(ctx context.Context) string
+// finder returns what it finds at a site. A change wakes the pipeline.
+type finder func(ctx context.Context) string
 
 type probe struct {
 	stop   context.CancelFunc
@@ -64,7 +64,7 @@ type probe struct {
 }
 
 // keep probes the given sites of a pipeline and no others, and returns what was found there.
-func (p *probes) keep(owner types.NamespacedName, sites map[site]look) map[site]string {
+func (p *probes) keep(owner types.NamespacedName, sites map[site]finder) map[site]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	found := map[site]string{}
@@ -76,9 +76,9 @@ func (p *probes) keep(owner types.NamespacedName, sites map[site]look) map[site]
 		running.stop()
 		delete(p.known[owner], s)
 	}
-	for s, look := range sites {
+	for s, find := range sites {
 		if p.known[owner][s] == nil {
-			p.begin(s, look)
+			p.begin(s, find)
 		}
 	}
 	if len(p.known[owner]) == 0 {
@@ -87,7 +87,7 @@ func (p *probes) keep(owner types.NamespacedName, sites map[site]look) map[site]
 	return found
 }
 
-func (p *probes) begin(s site, look look) {
+func (p *probes) begin(s site, find finder) {
 	ctx, stop := context.WithCancel(p.tasks.Context())
 	started := &probe{stop: stop}
 	if p.known[s.owner] == nil {
@@ -96,7 +96,7 @@ func (p *probes) begin(s site, look look) {
 	p.known[s.owner][s] = started
 	p.tasks.Go(func() {
 		wait.JitterUntilWithContext(ctx, func(ctx context.Context) {
-			inputs := look(ctx)
+			inputs := find(ctx)
 			p.mu.Lock()
 			changed := inputs != started.inputs && ctx.Err() == nil
 			started.inputs = inputs

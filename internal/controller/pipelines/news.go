@@ -53,8 +53,8 @@ func (n *news) close() {
 	n.recalls.close()
 }
 
-// lookNow polls a repository soon.
-func (n *news) lookNow(repository gitprovider.Repository) { n.poller.LookNow(repository) }
+// pollNow polls a repository soon.
+func (n *news) pollNow(repository gitprovider.Repository) { n.poller.PollNow(repository) }
 
 // delivered soon polls a Git server for the change that its event announces.
 func (n *news) delivered(event gitprovider.Event) {
@@ -62,7 +62,7 @@ func (n *news) delivered(event gitprovider.Event) {
 		n.poller.CheckNow(event)
 		return
 	}
-	n.lookNow(event.Repository)
+	n.pollNow(event.Repository)
 }
 
 // forget drops all state of a pipeline.
@@ -88,7 +88,7 @@ func (n *news) opener(namespace string, strategy pipelines.PullRequestStrategy) 
 // observe adds the known state of pull requests to the facts about a pipeline, and follows those whose state is unknown.
 func (n *news) observe(p *pipelines.Pipeline, o *pipeline.Observed) {
 	n.observeRecorded(p, o)
-	sites := map[site]look{}
+	sites := map[site]finder{}
 	owner := client.ObjectKeyFromObject(p)
 	for i := range p.Spec.Environments {
 		environment := &p.Spec.Environments[i]
@@ -103,7 +103,7 @@ func (n *news) observe(p *pipelines.Pipeline, o *pipeline.Observed) {
 		if seeks {
 			n.observeForgotten(p, o, i, *strategy)
 		}
-		n.lookAt(sites, p, environment.Name, *strategy)
+		n.addProbe(sites, p, environment.Name, *strategy)
 	}
 	known := n.probes.keep(owner, sites)
 	for i := range p.Spec.Environments {
@@ -113,8 +113,8 @@ func (n *news) observe(p *pipelines.Pipeline, o *pipeline.Observed) {
 	}
 }
 
-// lookAt adds the periodic probe of an environment, if it needs one.
-func (n *news) lookAt(sites map[site]look, p *pipelines.Pipeline, environment string, strategy pipelines.PullRequestStrategy) {
+// addProbe adds the periodic probe of an environment, if it needs one.
+func (n *news) addProbe(sites map[site]finder, p *pipelines.Pipeline, environment string, strategy pipelines.PullRequestStrategy) {
 	at := site{owner: client.ObjectKeyFromObject(p), environment: environment, strategy: strategy}
 	promotion := p.Status.Environments[environment].Promotion
 	switch {

@@ -42,21 +42,21 @@ func (k *kind) Observe(_ context.Context, p *pipelines.Pipeline, now time.Time) 
 	o.Environments = k.observeTargets(p, o.Deleted)
 	k.pulls.observe(p, &o)
 	if o.RequestedAt != "" && o.RequestedAt != p.Status.LastHandledReconcileAt {
-		k.lookAgain(p)
+		k.recheckNow(p)
 	}
 	return o, nil
 }
 
-// lookAgain immediately rechecks what is otherwise checked later: clusters that could not be connected to, and pull requests.
-func (k *kind) lookAgain(p *pipelines.Pipeline) {
-	k.fleet.LookAgain(client.ObjectKeyFromObject(p))
+// recheckNow immediately rechecks what is otherwise checked later: clusters that could not be connected to, and pull requests.
+func (k *kind) recheckNow(p *pipelines.Pipeline) {
+	k.fleet.Reconnect(client.ObjectKeyFromObject(p))
 	for _, environment := range p.Status.Environments {
 		promotion := environment.Promotion
 		if promotion == nil || promotion.PullRequest == nil || promotion.PullRequest.Repository == nil {
 			continue
 		}
 		if source, known := k.pulls.news.source(p.Namespace, *promotion.PullRequest.Repository); known {
-			k.pulls.news.lookNow(source.Repository)
+			k.pulls.news.pollNow(source.Repository)
 			k.pulls.news.poller.CheckNow(gitprovider.Event{Repository: source.Repository, Number: promotion.PullRequest.Number})
 		}
 	}

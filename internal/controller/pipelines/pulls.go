@@ -123,7 +123,7 @@ func (p *pulls) promotion(owner *pipelines.Pipeline, e pipeline.Promote) task {
 		if err != nil {
 			return pipeline.Result{}, changeable{err, inputs}
 		}
-		p.news.lookNow(place.Provider.Repository())
+		p.news.pollNow(place.Provider.Repository())
 		return resultOf(made, e), nil
 	}}
 }
@@ -177,7 +177,7 @@ func begunAt(owner *pipelines.Pipeline, e pipeline.Promote) time.Time {
 	return time.Time{}
 }
 
-func resultOf(made pullrequest.Proposal, e pipeline.Promote) pipeline.Result {
+func resultOf(made pullrequest.Result, e pipeline.Promote) pipeline.Result {
 	result := pipeline.Result{BaseCommit: made.BaseCommit}
 	if made.PullRequest != nil {
 		result.PullRequest = factsOfPullRequest(*made.PullRequest)
@@ -210,7 +210,7 @@ func (p *pulls) withdrawal(namespace string, e pipeline.Withdraw) task {
 		if err != nil {
 			return result, changeable{err, inputs}
 		}
-		p.news.lookNow(place.Provider.Repository())
+		p.news.pollNow(place.Provider.Repository())
 		return result, nil
 	}}
 }

@@ -17,7 +17,7 @@ import (
 // refresher keeps the branch of an open pull request mergeable: when the base branch has changed, it proposes the same change again. That
 // recreates the branch if the same files have changed, unless another client has changed the branch. It records nothing, because it can be
 // repeated at any time. The poller reports the new commit.
-func (p *pulls) refresher(owner *pipelines.Pipeline, environment string, strategy pipelines.PullRequestStrategy) look {
+func (p *pulls) refresher(owner *pipelines.Pipeline, environment string, strategy pipelines.PullRequestStrategy) finder {
 	owner = owner.DeepCopy()
 	promotion := owner.Status.Environments[environment].Promotion
 	again := pipeline.Promote{
@@ -67,6 +67,6 @@ func (p *pulls) refresh(
 	if err != nil {
 		return "", err
 	}
-	p.news.lookNow(place.Provider.Repository())
+	p.news.pollNow(place.Provider.Repository())
 	return cmp.Or(made.BaseCommit, tips[strategy.BaseBranch]), nil
 }

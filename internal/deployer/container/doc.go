@@ -8,6 +8,6 @@
 // everything that needs registries or Secrets beforehand, and passes the result to the pod in Secrets. In the pod, package inside unpacks
 // them, and stores exports and state in Secrets prepared for it; its service account may write only these.
 //
-// The deployer starts and judges pods. The janitor stops those that are no longer awaited, after an interrupt, a timeout or a deletion.
+// The deployer starts and follows pods. The janitor stops those that are no longer awaited, after an interrupt, a timeout or a deletion.
 // It depends only on the state of items, and so misses no event.
 package container

@@ -77,7 +77,7 @@ func (p *pass) advance(tenant context.Context) (deployer.Progress, error) {
 		wait, err := p.endOther(ctx, pod)
 		return deployer.Progress{Waiting: p.waiting(wait), Recheck: recheck}, err
 	}
-	return p.judge(ctx, pod)
+	return p.progressOf(ctx, pod)
 }
 
 // pod reads the item's pod; nil if there is none.
@@ -114,7 +114,7 @@ func (p *pass) start(ctx context.Context) (deployer.Progress, error) {
 	if err := p.client.Create(ctx, pod); err != nil {
 		return deployer.Progress{}, p.refused(err)
 	}
-	return p.judge(own, pod)
+	return p.progressOf(own, pod)
 }
 
 // refused classifies the error of a creation. The API server always rejects an invalid pod, but may later accept one that a policy denies.
@@ -212,12 +212,12 @@ func (d *Deployer) end(ctx context.Context, pod *corev1.Pod) error {
 	if pod.Spec.NodeName != "" && !ended(pod) || !slices.Contains(pod.Finalizers, Finalizer) {
 		return nil
 	}
-	return d.release(ctx, pod)
+	return d.removeFinalizer(ctx, pod)
 }
 
-// release removes the finalizer from a pod. The pod's resource version does not matter, because nothing starts a pod that has stopped
-// or is being deleted; its UID does.
-func (d *Deployer) release(ctx context.Context, pod *corev1.Pod) error {
+// removeFinalizer removes the finalizer from a pod. The pod's resource version does not matter, because nothing starts a pod that has
+// stopped or is being deleted; its UID does.
+func (d *Deployer) removeFinalizer(ctx context.Context, pod *corev1.Pod) error {
 	released := pod.DeepCopy()
 	released.Finalizers = slices.DeleteFunc(released.Finalizers, func(s string) bool { return s == Finalizer })
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID, "finalizers": released.Finalizers}})
@@ -226,7 +226,7 @@ func (d *Deployer) release(ctx context.Context, pod *corev1.Pod) error {
 	}
 	err = d.client.Patch(ctx, released, client.RawPatch(types.MergePatchType, patch))
 	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
-		return fmt.Errorf("release Pod %s/%s: %w", pod.Namespace, pod.Name, err)
+		return fmt.Errorf("remove the finalizer of Pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	return nil
 }

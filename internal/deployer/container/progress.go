@@ -35,8 +35,8 @@ var hopeless = []string{
 // operations name the work of each container, for errors.
 var operations = map[string]string{initContainer: "RunInitContainer", waitContainer: "RunWaitContainer", mainContainer: "RunMainContainer"}
 
-// judge returns the progress of the run of a pod.
-func (p *pass) judge(ctx context.Context, pod *corev1.Pod) (deployer.Progress, error) {
+// progressOf returns the progress of the run of a pod.
+func (p *pass) progressOf(ctx context.Context, pod *corev1.Pod) (deployer.Progress, error) {
 	secrets := p.secretsIn(ctx, pod)
 	p.note(pod, secrets)
 	progress := deployer.Progress{ProviderStatus: p.status, Recheck: recheck}

@@ -372,7 +372,7 @@ func (d *Deployer) dropInputOf(ctx context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
-// isInput distinguishes the input from the state, which is in the same volume.
+// isInput reports whether a source is the input, not the state, which is in the same volume.
 func isInput(source *corev1.SecretProjection) bool {
 	return source != nil && slices.ContainsFunc(source.Items, func(item corev1.KeyToPath) bool {
 		return strings.HasPrefix(item.Path, inside.BundleFolder+"/")

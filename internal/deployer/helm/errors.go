@@ -43,7 +43,7 @@ func (p *pass) failed(ctx context.Context, t attempt, err error) error {
 	if err == nil {
 		return nil
 	}
-	codes, terminal := p.judge(err)
+	codes, terminal := p.classify(err)
 	text := t.doing
 	if hook := failedHook(t.made); hook != "" {
 		text += ": " + hook + " failed"
@@ -68,14 +68,14 @@ func (p *pass) failed(ctx context.Context, t attempt, err error) error {
 	return failure.NewRetryable(details, told)
 }
 
-// judge classifies an error: the codes for the status, and whether a retry is useless. The result of a template depends on
+// classify classifies an error: the codes for the status, and whether a retry is useless. The result of a template depends on
 // the target only if the template calls lookup.
-func (p *pass) judge(err error) (codes []string, terminal bool) {
+func (p *pass) classify(err error) (codes []string, terminal bool) {
 	unrenderable := p.chart != nil && !p.chart.Looks() && isTemplateError(err)
 	if unrenderable || errors.Is(err, render.ErrSchema) || errors.Is(err, render.ErrIncompatible) {
 		return []string{string(lsv1alpha1.ErrorConfigurationProblem)}, true
 	}
-	return cluster.Judge(err)
+	return cluster.Classify(err)
 }
 
 // templateErrors are the phrases with which Helm reports a template that cannot be parsed or executed, or whose result is

@@ -80,7 +80,7 @@ func (p *pass) forecastRelease(ctx context.Context) (result *forecast.Forecast, 
 
 // rehearse is bringAbout without storing anything, as far as possible.
 func (p *pass) rehearse(ctx context.Context, h *handle) (*forecast.Forecast, error) {
-	history, d, err := p.look(ctx, h)
+	history, d, err := p.resolve(ctx, h)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ import (
 	"espalier.dev/internal/deployer/objects/inventory"
 )
 
-// isUnknownKind detects the error for an object that Helm cannot build because its kind is not served.
+// isUnknownKind reports whether Helm cannot build an object because its kind is not served.
 func isUnknownKind(err error) bool {
 	return err != nil && (meta.IsNoMatchError(err) || strings.Contains(err.Error(), "no matches for kind"))
 }

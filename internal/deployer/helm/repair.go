@@ -23,7 +23,7 @@ func (p *pass) repair(ctx context.Context) (deployer.Progress, error) {
 // repairRelease restores the release to what the item requires, and its objects to what the release records.
 func (p *pass) repairRelease(ctx context.Context) (progress deployer.Progress, err error) {
 	err = p.withRelease(ctx, p.config.reference(), func(h *handle) error {
-		history, d, err := p.look(ctx, h)
+		history, d, err := p.resolve(ctx, h)
 		switch {
 		case err != nil:
 			if failure.DetailsOf(err).Reason == ReasonTakenOver {

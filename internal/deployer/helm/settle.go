@@ -46,7 +46,7 @@ func (p *pass) settle(ctx context.Context) (wait *cluster.Wait, err error) {
 
 // bringAbout decides the next operation on the release, and executes it.
 func (p *pass) bringAbout(ctx context.Context, h *handle) (*cluster.Wait, error) {
-	history, d, err := p.look(ctx, h)
+	history, d, err := p.resolve(ctx, h)
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +73,8 @@ func (p *pass) bringAbout(ctx context.Context, h *handle) (*cluster.Wait, error)
 	return nil, p.takeNote(h)
 }
 
-// look reads the history of the release and decides. A release that this item has lost is an error.
-func (p *pass) look(ctx context.Context, h *handle) ([]*release.Release, resolution, error) {
+// resolve reads the history of the release and decides. A release that this item has lost is an error.
+func (p *pass) resolve(ctx context.Context, h *handle) ([]*release.Release, resolution, error) {
 	doing := attempt{reason: ReasonInstall, doing: "read the records of release " + shown(h.reference)}
 	history, err := h.history()
 	if err != nil {

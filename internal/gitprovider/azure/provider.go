@@ -48,7 +48,7 @@ func New(address gitprovider.Address, credentials gitprovider.Credentials, rules
 		Secrets:    credentials.Secrets(),
 		CA:         credentials.CA,
 		Rules:      rules,
-		Judge:      judgeSignIn,
+		Classify:   classifySignIn,
 	}
 	client, err := rest.New(config)
 	if err != nil {
@@ -62,8 +62,8 @@ func New(address gitprovider.Address, credentials gitprovider.Credentials, rules
 	return &provider{client: client, policies: policies, location: where, path: "/pullrequests"}, nil
 }
 
-// judgeSignIn detects a rejected token: the cloud responds with a sign-in page, or a redirect to one.
-func judgeSignIn(answer rest.Answer) gitprovider.Class {
+// classifySignIn detects a rejected token: the cloud responds with a sign-in page, or a redirect to one.
+func classifySignIn(answer rest.Answer) gitprovider.Class {
 	redirected := answer.Status == http.StatusFound && strings.Contains(answer.Header.Get("Location"), "_signin")
 	if answer.Status == http.StatusNonAuthoritativeInfo || redirected {
 		return gitprovider.Unauthenticated
@@ -82,12 +82,12 @@ func (f *provider) Create(ctx context.Context, wish gitprovider.NewPullRequest) 
 			"title": wish.Title, "description": wish.Body,
 			"sourceRefName": branchPrefix + wish.Head, "targetRefName": branchPrefix + wish.Base,
 		},
-		Judge: judgeCreation,
+		Classify: classifyCreation,
 	})
 }
 
-// judgeCreation detects duplicates by their error number.
-func judgeCreation(answer rest.Answer) gitprovider.Class {
+// classifyCreation detects duplicates by their error number.
+func classifyCreation(answer rest.Answer) gitprovider.Class {
 	if answer.Status == http.StatusConflict && strings.Contains(string(answer.Body), "TF401179") {
 		return gitprovider.Duplicate
 	}

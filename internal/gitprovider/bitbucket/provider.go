@@ -74,8 +74,8 @@ func (f *provider) Create(ctx context.Context, wish gitprovider.NewPullRequest) 
 		Body: newPull{
 			Title: wish.Title, Description: wish.Body, FromRef: f.location.ref(wish.Head), ToRef: f.location.ref(wish.Base),
 		},
-		Into:  &answer,
-		Judge: judgeCreation,
+		Into:     &answer,
+		Classify: classifyCreation,
 	})
 	if err != nil {
 		return gitprovider.PullRequest{}, err
@@ -83,8 +83,8 @@ func (f *provider) Create(ctx context.Context, wish gitprovider.NewPullRequest) 
 	return f.client.Checked(operation, answer.common())
 }
 
-// judgeCreation separates duplicates from other errors with status 409, for example that there are no changes.
-func judgeCreation(answer rest.Answer) gitprovider.Class {
+// classifyCreation separates duplicates from other errors with status 409, for example that there are no changes.
+func classifyCreation(answer rest.Answer) gitprovider.Class {
 	switch {
 	case answer.Status != http.StatusConflict:
 		return ""

@@ -80,7 +80,7 @@ func (f *provider) Create(ctx context.Context, wish gitprovider.NewPullRequest) 
 		Method:    http.MethodPost,
 		Path:      f.path + "/pulls",
 		Body:      map[string]string{"title": wish.Title, "head": wish.Head, "base": wish.Base, "body": wish.Body},
-		Judge: func(answer rest.Answer) gitprovider.Class {
+		Classify: func(answer rest.Answer) gitprovider.Class {
 			if answer.Status == http.StatusConflict {
 				return gitprovider.Duplicate
 			}
@@ -201,7 +201,7 @@ func (f *provider) Close(ctx context.Context, number int64) (gitprovider.PullReq
 		Method:    http.MethodPatch,
 		Path:      f.pathOf("pulls", number),
 		Body:      map[string]string{"state": "closed"},
-		Judge: func(answer rest.Answer) gitprovider.Class {
+		Classify: func(answer rest.Answer) gitprovider.Class {
 			if answer.Status == http.StatusPreconditionFailed {
 				return gitprovider.Conflict // merged in the meantime
 			}

@@ -92,7 +92,7 @@ func (f *provider) Create(ctx context.Context, wish gitprovider.NewPullRequest) 
 		Path:      f.path + "/pulls",
 		Body:      map[string]string{"title": wish.Title, "head": wish.Head, "base": wish.Base, "body": wish.Body},
 		Into:      &answer,
-		Judge:     judgeCreation,
+		Classify:  classifyCreation,
 	})
 	if err != nil {
 		return gitprovider.PullRequest{}, err
@@ -100,8 +100,8 @@ func (f *provider) Create(ctx context.Context, wish gitprovider.NewPullRequest) 
 	return f.client.Checked(operation, answer.common())
 }
 
-// judgeCreation detects duplicates: GitHub responds with 422 to them and to all invalid requests, and only the message differs.
-func judgeCreation(answer rest.Answer) gitprovider.Class {
+// classifyCreation detects duplicates: GitHub responds with 422 to them and to all invalid requests, and only the message differs.
+func classifyCreation(answer rest.Answer) gitprovider.Class {
 	if answer.Status == http.StatusUnprocessableEntity && strings.Contains(string(answer.Body), "pull request already exists") {
 		return gitprovider.Duplicate
 	}

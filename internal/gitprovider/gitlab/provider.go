@@ -74,7 +74,7 @@ func (f *provider) Create(ctx context.Context, wish gitprovider.NewPullRequest) 
 		Body: map[string]string{
 			"title": wish.Title, "source_branch": wish.Head, "target_branch": wish.Base, "description": wish.Body,
 		},
-		Judge: func(answer rest.Answer) gitprovider.Class {
+		Classify: func(answer rest.Answer) gitprovider.Class {
 			if answer.Status == http.StatusConflict {
 				return gitprovider.Duplicate
 			}

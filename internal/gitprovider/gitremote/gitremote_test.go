@@ -231,7 +231,7 @@ func TestAPushThatTheServerForbidsIsPermanentAndSaysWhy(t *testing.T) {
 	}
 }
 
-func TestTroubleIsClassified(t *testing.T) {
+func TestErrorsAreClassified(t *testing.T) {
 	server := gitserver.Start(t)
 	repository := server.Create(t, "app", map[string]string{"a.yaml": "a: 1\n"})
 	answer := func(code int, header http.Header) func(http.Handler) http.Handler {

@@ -119,7 +119,7 @@ func (r *Remote) do(ctx context.Context, e exchange) (*http.Response, error) {
 		_ = answer.Body.Close()
 		return nil, r.failed(e.operation, err)
 	}
-	if err := r.judge(e, answer); err != nil {
+	if err := r.check(e, answer); err != nil {
 		_, _ = io.CopyN(io.Discard, answer.Body, mebibyte)
 		_ = answer.Body.Close()
 		return nil, err
@@ -142,8 +142,8 @@ func (r *Remote) login() (user, password string) {
 	return user, password
 }
 
-// judge returns an error if a response does not come from a Git server, or is an error.
-func (r *Remote) judge(e exchange, answer *http.Response) error {
+// check returns an error if a response does not come from a Git server, or is an error.
+func (r *Remote) check(e exchange, answer *http.Response) error {
 	if answer.StatusCode != http.StatusOK {
 		return r.failed(e.operation, statusError(answer))
 	}

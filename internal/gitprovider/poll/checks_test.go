@@ -194,7 +194,7 @@ func TestPIP22_MergingIsSeenAlthoughChecksCannotBeRead(t *testing.T) {
 					t.Errorf("%+v", got)
 				}
 				f.set(1, gitprovider.Merged)
-				p.LookNow(f.repository)
+				p.PollNow(f.repository)
 				synctest.Wait()
 				if got := one.state(); got.PullRequest.State != gitprovider.Merged || got.Problem != nil {
 					t.Errorf("%+v", got)

@@ -76,7 +76,7 @@ func TestPIP22_WithGiteaEveryEndIsSeen(t *testing.T) {
 	}
 	repository.Merge(t, int(numbers["merged"]))
 	repository.Close(t, int(numbers["closed"]))
-	p.LookNow(provider.Repository())
+	p.PollNow(provider.Repository())
 	if got := await("merged", gitprovider.Merged); got.MergeCommit != repository.Head(t, "main") || got.ClosedBy != server.User {
 		t.Errorf("%+v", got)
 	}

@@ -169,8 +169,8 @@ func (p *Poller) unsubscribe(w *watch, id int) {
 	w.budget.users-- // what was spent stays spent: the budget itself is dropped when it is full again
 }
 
-// LookNow polls a repository soon, for webhooks. An empty host matches all.
-func (p *Poller) LookNow(repository gitprovider.Repository) {
+// PollNow polls a repository soon, for webhooks. An empty host matches all.
+func (p *Poller) PollNow(repository gitprovider.Repository) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	for source, w := range p.watches {

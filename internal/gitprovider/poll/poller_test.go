@@ -31,7 +31,7 @@ type provider struct {
 	changed map[int64]int
 	edition int
 	calls   []string
-	trouble error
+	err     error
 }
 
 func newProvider(name string) *provider {
@@ -53,7 +53,7 @@ func (f *provider) set(number int64, state gitprovider.State) {
 func (f *provider) fail(err error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	f.trouble = err
+	f.err = err
 }
 
 // requests returns and resets the recorded requests.
@@ -69,8 +69,8 @@ func (f *provider) List(_ context.Context, since gitprovider.Cursor) (gitprovide
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	f.calls = append(f.calls, "list"+since.Tag)
-	if f.trouble != nil {
-		return gitprovider.Listing{}, f.trouble
+	if f.err != nil {
+		return gitprovider.Listing{}, f.err
 	}
 	seen := 0
 	_, _ = fmt.Sscan(since.Tag, &seen)
@@ -87,8 +87,8 @@ func (f *provider) Get(_ context.Context, number int64) (gitprovider.PullRequest
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	f.calls = append(f.calls, fmt.Sprint("get", number))
-	if f.trouble != nil {
-		return gitprovider.PullRequest{}, f.trouble
+	if f.err != nil {
+		return gitprovider.PullRequest{}, f.err
 	}
 	pr, ok := f.all[number]
 	if !ok {
@@ -236,13 +236,13 @@ func TestPIP22_WebhooksMakeItLookAtOnceAndNotTooOften(t *testing.T) {
 		f.requests()
 		other.requests()
 		f.set(1, gitprovider.Closed)
-		p.LookNow(gitprovider.NewRepository("", "r"))
+		p.PollNow(gitprovider.NewRepository("", "r"))
 		synctest.Wait()
 		if got := one.state(); got.PullRequest.State != gitprovider.Closed {
 			t.Errorf("%+v", got)
 		}
 		for range 100 {
-			p.LookNow(f.repository)
+			p.PollNow(f.repository)
 			pass(100 * time.Millisecond)
 		}
 		if got := strings.Count(f.requests(), "list"); got != 3 {
@@ -253,7 +253,7 @@ func TestPIP22_WebhooksMakeItLookAtOnceAndNotTooOften(t *testing.T) {
 		}
 		f.set(1, gitprovider.Open) // reopened
 		pass(10 * time.Second)
-		p.LookNow(f.repository)
+		p.PollNow(f.repository)
 		synctest.Wait()
 		if got := one.state(); got.PullRequest.State != gitprovider.Open {
 			t.Errorf("%+v", got)
@@ -333,7 +333,7 @@ func TestPIP22_TroubleMakesItSlowerAndKeepsWhatIsKnown(t *testing.T) {
 		f.requests()
 		pass(10 * time.Minute)
 		if asked := strings.Count(f.requests(), "list"); asked < 15 {
-			t.Errorf("after the trouble it asked %d times in ten minutes", asked)
+			t.Errorf("after the error it asked %d times in ten minutes", asked)
 		}
 	})
 }

@@ -73,7 +73,7 @@ func newGitea(t *testing.T, files map[string]string) *gitea {
 	return g
 }
 
-func (g *gitea) propose(t *testing.T) pullrequest.Proposal {
+func (g *gitea) propose(t *testing.T) pullrequest.Result {
 	t.Helper()
 	result, err := g.proposer.Propose(t.Context(), g.request)
 	if err != nil {

@@ -19,32 +19,32 @@ const maxCollisions = 3
 // Propose ensures that there is exactly one pull request for the promotion, unless the base branch already has the revision. It may take
 // minutes. Errors have the kinds of package failure: a terminal one persists until a user changes the repository, the credentials or the
 // pipeline.
-func (p *Proposer) Propose(ctx context.Context, r Request) (Proposal, error) {
+func (p *Proposer) Propose(ctx context.Context, r Request) (Result, error) {
 	if err := r.check(); err != nil {
-		return Proposal{}, err
+		return Result{}, err
 	}
 	leave, err := p.queue.enter(ctx, r.Provider.Repository())
 	if err != nil {
-		return Proposal{}, fmt.Errorf("wait for other promotions in %s: %w", r.Provider.Repository(), err)
+		return Result{}, fmt.Errorf("wait for other promotions in %s: %w", r.Provider.Repository(), err)
 	}
 	defer leave()
 	found, err := r.find(ctx)
 	if err != nil {
-		return Proposal{}, err
+		return Result{}, err
 	}
 	if ours := found.ours; ours != nil && ours.State != gitprovider.Open {
-		return Proposal{Outcome: ended[ours.State], PullRequest: ours, Adopted: true}, nil
+		return Result{Outcome: ended[ours.State], PullRequest: ours, Adopted: true}, nil
 	}
 	prepared, err := p.prepare(ctx, r, found)
 	if found.ours != nil && failure.KindOf(err) == failure.Terminal {
 		// It is open and ours. If its branch cannot be updated, for example because a user works on it, the pull request is still the result.
-		return Proposal{Outcome: Open, PullRequest: found.ours, Adopted: true}, nil
+		return Result{Outcome: Open, PullRequest: found.ours, Adopted: true}, nil
 	}
 	switch {
 	case err != nil:
-		return Proposal{}, err
+		return Result{}, err
 	case prepared.reclaimed != nil:
-		return Proposal{
+		return Result{
 			Outcome:     Open,
 			PullRequest: &prepared.reclaimed.PullRequest,
 			Key:         prepared.reclaimed.key,
@@ -115,8 +115,8 @@ func (p *Proposer) prepare(ctx context.Context, r Request, found findings) (prep
 }
 
 // open opens the pull request if there is none.
-func (r Request) open(ctx context.Context, found findings, done prepared) (Proposal, error) {
-	result := Proposal{Outcome: Open, BaseCommit: done.baseCommit, HeadCommit: done.headCommit}
+func (r Request) open(ctx context.Context, found findings, done prepared) (Result, error) {
+	result := Result{Outcome: Open, BaseCommit: done.baseCommit, HeadCommit: done.headCommit}
 	if done.present {
 		// The caller decides whether to use a doubtful one.
 		result.Outcome, result.PullRequest, result.Adopted = AlreadyPresent, found.ours, found.ours != nil
@@ -138,15 +138,15 @@ func (r Request) open(ctx context.Context, found findings, done prepared) (Propo
 	}
 	err = fmt.Errorf("open a pull request from branch %s: %w", r.Branch, err)
 	if gitprovider.ClassOf(err) != gitprovider.Duplicate {
-		return Proposal{}, err
+		return Result{}, err
 	}
 	// Another attempt, perhaps one of ours whose response was lost, was faster.
 	again, findErr := r.find(ctx)
 	if findErr != nil {
-		return Proposal{}, findErr
+		return Result{}, findErr
 	}
 	if result.PullRequest = again.open(); result.PullRequest == nil {
-		return Proposal{}, failure.NewRetryable(failure.Details{Operation: "propose", Reason: string(gitprovider.Duplicate)}, err)
+		return Result{}, failure.NewRetryable(failure.Details{Operation: "propose", Reason: string(gitprovider.Duplicate)}, err)
 	}
 	result.Adopted = true
 	return result, nil

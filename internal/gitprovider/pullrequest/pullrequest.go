@@ -64,8 +64,8 @@ const (
 	AlreadyPresent Outcome = "AlreadyPresent"
 )
 
-// Proposal is the result of a request.
-type Proposal struct {
+// Result is the result of a request.
+type Result struct {
 	Outcome Outcome
 	// PullRequest is the one of this promotion, if there is one.
 	PullRequest *gitprovider.PullRequest

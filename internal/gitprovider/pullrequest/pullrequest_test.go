@@ -65,7 +65,7 @@ func addWorld(t *testing.T, server *gitserver.Server, name string, files map[str
 	return w
 }
 
-func (w *world) propose() pullrequest.Proposal {
+func (w *world) propose() pullrequest.Result {
 	w.t.Helper()
 	result, err := w.proposer.Propose(w.t.Context(), w.request)
 	if err != nil {
@@ -135,7 +135,7 @@ func TestPIP22_APullRequestIsOpenedOnce(t *testing.T) {
 	w := newWorld(t, map[string]string{file: podinfo("1.0.0"), "other.yaml": "x:   1\n"})
 	w.request.Note = "This is a note."
 	first := w.propose()
-	if diff := cmp.Diff(pullrequest.Proposal{
+	if diff := cmp.Diff(pullrequest.Result{
 		Outcome: pullrequest.Open, PullRequest: first.PullRequest,
 		BaseCommit: w.repository.Tip(gitserver.Main), HeadCommit: w.repository.Tip(branch),
 	}, first); diff != "" || first.PullRequest == nil {

@@ -42,8 +42,8 @@ type Config struct {
 	CA []byte
 	// Rules limit which addresses may be dialled.
 	Rules dial.Rules
-	// Judge returns the class of an error response if the provider deviates from the standard; otherwise it returns "". It may be nil.
-	Judge func(Answer) gitprovider.Class
+	// Classify returns the class of an error response if the provider deviates from the standard; otherwise it returns "". It may be nil.
+	Classify func(Answer) gitprovider.Class
 }
 
 // Client sends requests to one provider.
@@ -96,8 +96,8 @@ type Request struct {
 	Body any
 	// Into receives the JSON of a successful response, unless it is nil.
 	Into any
-	// Judge takes precedence over that of the configuration.
-	Judge func(Answer) gitprovider.Class
+	// Classify takes precedence over that of the configuration.
+	Classify func(Answer) gitprovider.Class
 }
 
 // Answer is the response.

@@ -90,11 +90,11 @@ func (c *Client) unsuccessful(request Request, answer Answer) error {
 }
 
 func (c *Client) classOf(request Request, answer Answer) gitprovider.Class {
-	for _, judge := range []func(Answer) gitprovider.Class{request.Judge, c.config.Judge} {
-		if judge == nil {
+	for _, classify := range []func(Answer) gitprovider.Class{request.Classify, c.config.Classify} {
+		if classify == nil {
 			continue
 		}
-		if class := judge(answer); class != "" {
+		if class := classify(answer); class != "" {
 			return class
 		}
 	}

@@ -15,7 +15,7 @@ const (
 	maxWait     = time.Hour   // no server may demand a longer pause
 )
 
-// isRateLimit separates a rate limit from a missing right; GitHub responds with 403 to both.
+// isRateLimit reports whether an error is a rate limit, not a missing right; GitHub responds with 403 to both.
 func isRateLimit(answer Answer) bool {
 	return answer.Header.Get("Retry-After") != "" || answer.Header.Get("X-RateLimit-Remaining") == "0" ||
 		strings.Contains(strings.ToLower(saidBy(answer)), "rate limit")

@@ -73,7 +73,7 @@ func TestStopIsObeyed(t *testing.T) {
 	}
 }
 
-func TestStopReportsTrouble(t *testing.T) {
+func TestStopReportsErrors(t *testing.T) {
 	cases := map[string]struct {
 		limit time.Duration
 		want  string
@@ -97,7 +97,7 @@ func TestStopReportsTrouble(t *testing.T) {
 	}
 }
 
-func TestStartReportsTrouble(t *testing.T) {
+func TestStartReportsErrors(t *testing.T) {
 	cases := map[string]struct {
 		role   string
 		change func(*Options)

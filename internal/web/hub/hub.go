@@ -73,15 +73,15 @@ type Hub struct {
 	boot   string
 	woken  chan struct{}
 
-	mutex   sync.Mutex
-	dirty   map[string]bool // by namespace; the empty one is everything
-	readers map[string]bool // readers whose own documents have changed
-	topics  map[Topic]*state
-	number  uint64
-	problem string
-	trouble []byte
-	ready   bool
-	stirred bool // the problem or the readiness has changed since the last round, which affects all
+	mutex       sync.Mutex
+	dirty       map[string]bool // by namespace; the empty one is everything
+	readers     map[string]bool // readers whose own documents have changed
+	topics      map[Topic]*state
+	number      uint64
+	problem     string
+	problemData []byte
+	ready       bool
+	stirred     bool // the problem or the readiness has changed since the last round, which affects all
 }
 
 // state is a topic with its readers.
@@ -116,7 +116,7 @@ func (h *Hub) Changed(namespace string) {
 	h.mutex.Lock()
 	h.dirty[namespace] = true
 	h.mutex.Unlock()
-	h.lookSoon()
+	h.updateSoon()
 }
 
 // ChangedFor reports that documents of a single reader have changed. It does not block.
@@ -124,10 +124,10 @@ func (h *Hub) ChangedFor(reader string) {
 	h.mutex.Lock()
 	h.readers[reader] = true
 	h.mutex.Unlock()
-	h.lookSoon()
+	h.updateSoon()
 }
 
-func (h *Hub) lookSoon() {
+func (h *Hub) updateSoon() {
 	select {
 	case h.woken <- struct{}{}:
 	default:
@@ -146,7 +146,7 @@ func (h *Hub) Run(ctx context.Context) {
 			h.Changed("")
 		case <-h.woken:
 			began := time.Now()
-			h.look()
+			h.update()
 			select {
 			case <-ctx.Done():
 				return
@@ -156,8 +156,8 @@ func (h *Hub) Run(ctx context.Context) {
 	}
 }
 
-// look updates the documents that may have changed.
-func (h *Hub) look() {
+// update updates the documents that may have changed.
+func (h *Hub) update() {
 	affected, ready, stirred := h.affected()
 	for _, s := range affected {
 		if ready && h.make(s) || stirred {
@@ -169,7 +169,7 @@ func (h *Hub) look() {
 // consult asks the source for its readiness and its problem. The caller holds the lock.
 func (h *Hub) consult() {
 	wasReady, before := h.ready, h.problem
-	h.problem, h.trouble = h.source.Problem()
+	h.problem, h.problemData = h.source.Problem()
 	h.ready = h.ready || h.source.Ready()
 	h.stirred = h.stirred || wasReady != h.ready || before != h.problem
 }
@@ -276,7 +276,7 @@ func (h *Hub) Open(topic Topic, seen string) *Stream {
 	ready, stirred := h.ready, h.stirred
 	h.mutex.Unlock()
 	if stirred {
-		h.lookSoon() // Other streams must learn of it, too.
+		h.updateSoon() // Other streams must learn of it, too.
 	}
 	if ready && !current {
 		h.make(s)
@@ -330,12 +330,12 @@ func (s *Stream) Take() []Message {
 	if h.problem != "" {
 		known := s.problem == h.problem
 		s.problem = h.problem
-		trouble, number := h.trouble, h.number
+		data, number := h.problemData, h.number
 		h.mutex.Unlock()
 		if known {
 			return nil
 		}
-		return []Message{h.message("problem", number, trouble)}
+		return []Message{h.message("problem", number, data)}
 	}
 	if s.problem != "" {
 		s.problem, s.seen = "", 0 // What was missed meanwhile is unknown.

@@ -39,7 +39,7 @@ func refuse(format string, args ...any) error { return &Refusal{Why: fmt.Sprintf
 
 // Begin sets the cookie of a new login, and returns the address at the provider to redirect to.
 func (p *Provider) Begin(w http.ResponseWriter, r *http.Request, back string) (string, error) {
-	known, err := p.look()
+	known, err := p.current()
 	if err != nil {
 		return "", err
 	}
@@ -67,7 +67,7 @@ func (p *Provider) Finish(w http.ResponseWriter, r *http.Request) (Tokens, strin
 	if code := query.Get("error"); code != "" {
 		return Tokens{}, "", refuse("the identity provider rejected the login%s", reason(code))
 	}
-	known, err := p.look()
+	known, err := p.current()
 	if err != nil {
 		return Tokens{}, "", err
 	}
@@ -90,7 +90,7 @@ func (p *Provider) Finish(w http.ResponseWriter, r *http.Request) (Tokens, strin
 
 // Renew returns the next tokens for the same person. The error is a *Refusal if a retry is useless.
 func (p *Provider) Renew(ctx context.Context, before Tokens) (Tokens, error) {
-	known, err := p.look()
+	known, err := p.current()
 	if err != nil {
 		return Tokens{}, err
 	}

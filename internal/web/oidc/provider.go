@@ -110,7 +110,7 @@ func (p *Provider) Problem() error {
 	return p.problem
 }
 
-func (p *Provider) look() (*known, error) {
+func (p *Provider) current() (*known, error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if p.known == nil {

@@ -126,14 +126,14 @@ func NewBook(ask Ask, now func() time.Time) *Book {
 
 // May reports whether the reader has a right. If they have it in all namespaces, single ones are not queried.
 func (b *Book) May(ctx context.Context, right Right, namespace string) (bool, error) {
-	everywhere, err := b.look(ctx, question{Right: right})
+	everywhere, err := b.allows(ctx, question{Right: right})
 	if err != nil || everywhere || namespace == "" {
 		return everywhere, err
 	}
-	return b.look(ctx, question{Right: right, Place: Place{Namespace: namespace}})
+	return b.allows(ctx, question{Right: right, Place: Place{Namespace: namespace}})
 }
 
-func (b *Book) look(ctx context.Context, q question) (bool, error) {
+func (b *Book) allows(ctx context.Context, q question) (bool, error) {
 	b.mutex.Lock()
 	known, found := b.answers[q]
 	b.mutex.Unlock()
@@ -184,7 +184,7 @@ func (b *Book) ClassFor(ctx context.Context, rights []Right, namespaces []string
 			continue
 		}
 		one := question{Right: right, Place: page.Place}
-		allowed, err := b.look(ctx, one)
+		allowed, err := b.allows(ctx, one)
 		if err != nil {
 			return nil, err
 		}
@@ -235,7 +235,7 @@ func (b *Book) fill(ctx context.Context, right Right, namespaces []string, allow
 		return nil
 	}
 	for _, namespace := range namespaces {
-		here, err := b.look(ctx, question{Right: right, Place: Place{Namespace: namespace}})
+		here, err := b.allows(ctx, question{Right: right, Place: Place{Namespace: namespace}})
 		if err != nil {
 			return err
 		}

@@ -316,7 +316,7 @@ func checksOf(pr *pipelinesv1alpha1.PullRequestStatus) *RequestChecks {
 	return checks
 }
 
-// isLink rejects URLs that a browser would run instead of opening.
+// isLink reports whether a browser opens a URL, instead of running it.
 func isLink(url string) bool {
 	return strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "http://")
 }

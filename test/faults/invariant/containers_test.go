@@ -34,7 +34,7 @@ func TestImagesRunOnce(t *testing.T) {
 		return tell().write("Pod one", podOf("item", "first", "input")).write("Pod one", image("running"), phase("Running"))
 	}
 	ended := func() *story { return first().write("Pod one", image("terminated"), phase("Succeeded")) }
-	judge(t, "I18", map[string]example{
+	check(t, "I18", map[string]example{
 		"one": {ended(), ""},
 		"the next run": {
 			ended().delete("Pod one").write("Pod one", podOf("item", "second", "input")).write("Pod one", image("running")), "",
@@ -61,7 +61,7 @@ func TestImagesRunOnce(t *testing.T) {
 
 func TestInputStays(t *testing.T) {
 	made := func() *story { return tell().write("Secret input").write("Pod one", podOf("item", "first", "input")) }
-	judge(t, "I19", map[string]example{
+	check(t, "I19", map[string]example{
 		"after the begin":    {made().write("Pod one", image("running")).delete("Secret input"), ""},
 		"after the end":      {made().write("Pod one", phase("Failed")).delete("Secret input"), ""},
 		"of a pod that goes": {made().write("Pod one", dying()).delete("Secret input"), ""},

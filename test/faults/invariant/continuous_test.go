@@ -22,7 +22,7 @@ func TestSuccessIsDeployed(t *testing.T) {
 	whole := func() *story { return family().write("Execution root", done(1, "Succeeded")) }
 	say := func(s *story, phase string) *story { return s.write("Installation root", done(1, phase)) }
 	end := func(s *story) *story { return say(say(s, "Progressing"), "Succeeded") }
-	judge(t, "C1", map[string]example{
+	check(t, "C1", map[string]example{
 		"everything":         {end(whole()), ""},
 		"of an earlier spec": {end(whole()).write("Installation root", sketched("sub", "two"), continuous(2, 1)), ""},
 		"a failure": {
@@ -86,7 +86,7 @@ func TestSuccessIsDeployed(t *testing.T) {
 			"ConfigMap garden/x has the content map[value:old]",
 		},
 	})
-	judgeBy(t, RulesOfTwo(), "C1", map[string]example{
+	checkBy(t, RulesOfTwo(), "C1", map[string]example{
 		"of two, set to work by the other": {
 			say(say(whole(), "Progressing").write("Installation sub", phase("Progressing")), "Succeeded"), "",
 		},
@@ -101,7 +101,7 @@ func TestBusyIsLeftAlone(t *testing.T) {
 		return tell().write("Installation root", done(1, "Succeeded")).
 			write("Installation sub", below("root"), done(1, "Succeeded")).write("Execution root", ownedBy("root"), done(1, "Succeeded"))
 	}
-	judge(t, "C2", map[string]example{
+	check(t, "C2", map[string]example{
 		"at rest":             {family().write("Execution root", continuous(2, 1)), ""},
 		"one after the other": {family().write("Execution root", continuous(2, 1)).write("Installation sub", continuous(2, 1)), ""},
 		"forced": {
@@ -143,7 +143,7 @@ func TestImportersKeep(t *testing.T) {
 			write("Execution giver", ownedBy("giver"), done(1, "Succeeded")).
 			write("Installation taker", done(1, "Succeeded"), shares("imports", "fruit"))
 	}
-	judge(t, "C3", map[string]example{
+	check(t, "C3", map[string]example{
 		"waiting": {pair().write("Installation giver", dying(), phase("Deleting")), ""},
 		"after it": {
 			pair().write("Installation giver", dying()).
@@ -188,7 +188,7 @@ func TestRestIsRespected(t *testing.T) {
 		return tell().write("Installation root", done(1, "Succeeded"), since("2024-01-02T03:04:05Z")).
 			write("Execution root", ownedBy("root"), done(1, "Succeeded"))
 	}
-	judge(t, "C4", map[string]example{
+	check(t, "C4", map[string]example{
 		"something below": {pair().write("Execution root", phase("Progressing")).write("Installation root", phase("Progressing")), ""},
 		"somebody's will": {pair().write("Installation root", ask("reconcile")).write("Installation root", continuous(2, 1)), ""},
 		"its deletion":    {pair().write("Execution root", dying()).write("Execution root", phase("Deleting")), ""},
@@ -224,7 +224,7 @@ func TestInContinuousOrder(t *testing.T) {
 			write("Installation taker", below("root"), shares("imports", "fruit"), continuous(1, 1))
 	}
 	b := []edit{item("root", "b", "a"), continuous(1, 0)}
-	judge(t, "C5", map[string]example{
+	check(t, "C5", map[string]example{
 		"items": {execution().write("DeployItem a", done(1, "Succeeded")).write("DeployItem b", b...), ""},
 		"its status": {
 			execution().write("DeployItem a", done(1, "Succeeded")).

@@ -101,13 +101,13 @@ func nothingIsDoubled(history testkit.History) []Violation {
 			if root := s.world.rootOf(s.after); root.raw.GetUID() == goneWith[s.id] {
 				f.add(s, "it was deleted with %s, and is created again", root.id)
 			}
-			judgeNamesakes(f, s)
+			checkNamesakes(f, s)
 		}
 	})
 	return f.found
 }
 
-func judgeNamesakes(f *findings, s step) {
+func checkNamesakes(f *findings, s step) {
 	id, found := s.after.parent()
 	if !found {
 		return

@@ -28,7 +28,7 @@ func TestDeletionsEnd(t *testing.T) {
 		return tell().write("Installation root", dying()).write("Execution root", ownedBy("root"), dying()).
 			write("DeployItem a", append([]edit{item("root", "a"), phase("Deleting"), dying()}, edits...)...)
 	}
-	judge(t, "I23", map[string]example{
+	check(t, "I23", map[string]example{
 		"all is gone": {
 			stuck(errs("Conflict", "once more")).delete("DeployItem a").delete("Execution root").delete("Installation root"), "",
 		},
@@ -71,7 +71,7 @@ func TestNothingIsLeft(t *testing.T) {
 	whole := func() *story {
 		return tell().write("Installation root").write("DataObject x", belongs("Installation", "root", "uid-1"))
 	}
-	judge(t, "I24", map[string]example{
+	check(t, "I24", map[string]example{
 		"in use":   {whole(), ""},
 		"all gone": {whole().delete("DataObject x").delete("Installation root"), ""},
 		"left":     {whole().delete("Installation root"), "DataObject garden/x, revision 0: it exists, and Installation root"},
@@ -86,7 +86,7 @@ func TestNothingIsDoubled(t *testing.T) {
 		return tell().write("Installation root").write("Installation sub", below("root"), called("one")).
 			write("Installation root", dying()).write("Installation sub", dying()).delete("Installation sub")
 	}
-	judge(t, "I25", map[string]example{
+	check(t, "I25", map[string]example{
 		"two of a tree": {
 			tell().write("Installation root").write("Installation a", below("root"), called("one")).
 				write("Installation b", below("root"), called("two")), "",

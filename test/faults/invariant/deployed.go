@@ -15,39 +15,39 @@ import (
 // successIsDeployed holds for every write by which an object of the continuous flow reports success with its current spec: what is below
 // matches this spec, has succeeded itself with the current exports, and is in the target.
 func successIsDeployed(history testkit.History) []Violation {
-	return judgeClaims(history, func(step) bool { return false })
+	return checkClaims(history, func(step) bool { return false })
 }
 
 // successWasDeployed is the rule for two processes that work at once: one may start work on a nested installation between the other's
 // decision about its parent and the write of that. So for an installation the claim must have been true at some moment since its previous
 // write.
 func successWasDeployed(history testkit.History) []Violation {
-	return judgeClaims(history, func(claim step) bool { return claim.id.Kind == kindInstallation && wasTrue(history, claim) })
+	return checkClaims(history, func(claim step) bool { return claim.id.Kind == kindInstallation && wasTrue(history, claim) })
 }
 
-func judgeClaims(history testkit.History, excused func(claim step) bool) []Violation {
+func checkClaims(history testkit.History, excused func(claim step) bool) []Violation {
 	f := &findings{rule: "C1"}
 	replay(history, func(s step) {
 		if s.after == nil || !s.after.isContinuous() || s.after.deleting() || !claims(s) {
 			return
 		}
-		if wrong := judgeClaim(s); len(wrong) > 0 && !excused(s) {
+		if wrong := checkClaim(s); len(wrong) > 0 && !excused(s) {
 			f.found = append(f.found, wrong...)
 		}
 	})
 	return f.found
 }
 
-func judgeClaim(s step) []Violation {
+func checkClaim(s step) []Violation {
 	f := &findings{rule: "C1"}
 	switch s.id.Kind {
 	case kindInstallation:
-		judgeNested(f, s)
-		judgeRendered(f, s)
+		checkNested(f, s)
+		checkRendered(f, s)
 	case kindExecution:
-		judgeItems(f, s)
+		checkItems(f, s)
 	case kindDeployItem:
-		judgeContents(f, s)
+		checkContents(f, s)
 	}
 	return f.found
 }
@@ -58,7 +58,7 @@ func wasTrue(history testkit.History, claim step) bool {
 	replay(history, func(s step) {
 		begun = begun || s.after != nil && claim.before != nil && s.after.raw == claim.before.raw
 		if begun && !found && s.version < claim.version {
-			found = len(judgeClaim(step{world: s.world, id: claim.id, after: claim.after})) == 0
+			found = len(checkClaim(step{world: s.world, id: claim.id, after: claim.after})) == 0
 		}
 	})
 	return found
@@ -70,8 +70,8 @@ func claims(s step) bool {
 	return succeeded(s.after) && (!succeeded(s.before) || s.before.generation != s.after.generation)
 }
 
-// judgeNested compares the nested installations with those of the blueprint.
-func judgeNested(f *findings, s step) {
+// checkNested compares the nested installations with those of the blueprint.
+func checkNested(f *findings, s step) {
 	wanted := map[string]bool{}
 	for _, template := range sketchOf(s.after).Subinstallations {
 		wanted[template.Name] = true
@@ -80,11 +80,11 @@ func judgeNested(f *findings, s step) {
 			f.add(s, "it has succeeded, and has no nested installation %s", template.Name)
 			continue
 		}
-		judgeChild(f, s, sub)
+		checkChild(f, s, sub)
 		if !resembles(template.Blueprint.Filesystem, filesOf(sub)) {
 			f.add(s, "it has succeeded, and %s has the blueprint of an earlier spec", sub.id)
 		}
-		judgeImports(f, s, sub)
+		checkImports(f, s, sub)
 	}
 	for _, child := range s.world.children(s.id) {
 		if child.id.Kind == kindInstallation && !wanted[child.name()] {
@@ -93,8 +93,8 @@ func judgeNested(f *findings, s step) {
 	}
 }
 
-// judgeImports compares what a nested installation has imported from its siblings with their exports.
-func judgeImports(f *findings, s step, sub *object) {
+// checkImports compares what a nested installation has imported from its siblings with their exports.
+func checkImports(f *findings, s step, sub *object) {
 	for _, used := range typed[lsv1alpha1.Installation](sub).Status.Imports {
 		if used.SourceReference == nil {
 			continue
@@ -106,8 +106,8 @@ func judgeImports(f *findings, s step, sub *object) {
 	}
 }
 
-// judgeRendered compares the deploy items in an execution's spec with those of the blueprint.
-func judgeRendered(f *findings, s step) {
+// checkRendered compares the deploy items in an execution's spec with those of the blueprint.
+func checkRendered(f *findings, s step) {
 	items := sketchOf(s.after).items()
 	i := slices.IndexFunc(s.world.children(s.id), func(o *object) bool { return o.id.Kind == kindExecution })
 	if i < 0 {
@@ -117,7 +117,7 @@ func judgeRendered(f *findings, s step) {
 		return
 	}
 	execution := s.world.children(s.id)[i]
-	judgeChild(f, s, execution)
+	checkChild(f, s, execution)
 	given := templatesOf(execution)
 	if len(given) != len(items) {
 		f.add(s, "it has succeeded, and %s has %d deploy items instead of %d", execution.id, len(given), len(items))
@@ -130,8 +130,8 @@ func judgeRendered(f *findings, s step) {
 	}
 }
 
-// judgeItems compares the deploy items of an execution with its spec.
-func judgeItems(f *findings, s step) {
+// checkItems compares the deploy items of an execution with its spec.
+func checkItems(f *findings, s step) {
 	wanted := map[string]bool{}
 	for _, template := range templatesOf(s.after) {
 		wanted[template.Name] = true
@@ -140,7 +140,7 @@ func judgeItems(f *findings, s step) {
 			f.add(s, "it has succeeded, and has no deploy item %s", template.Name)
 			continue
 		}
-		judgeChild(f, s, item)
+		checkChild(f, s, item)
 		config := typed[lsv1alpha1.DeployItem](item).Spec.Configuration
 		if config == nil || template.Configuration == nil || !resembles(jsonOf(template.Configuration.Raw), jsonOf(config.Raw)) {
 			f.add(s, "it has succeeded, and %s is not as the spec wants it", item.id)
@@ -153,8 +153,8 @@ func judgeItems(f *findings, s step) {
 	}
 }
 
-// judgeContents compares the objects in the target with those in a deploy item.
-func judgeContents(f *findings, s step) {
+// checkContents compares the objects in the target with those in a deploy item.
+func checkContents(f *findings, s step) {
 	for id, content := range contentsOf(s.after) {
 		switch deployed := s.world[id]; {
 		case deployed == nil:
@@ -165,8 +165,8 @@ func judgeContents(f *findings, s step) {
 	}
 }
 
-// judgeChild ignores whether somebody has just requested another reconciliation of the child: that alone changes nothing.
-func judgeChild(f *findings, s step, child *object) {
+// checkChild ignores whether somebody has just requested another reconciliation of the child: that alone changes nothing.
+func checkChild(f *findings, s step, child *object) {
 	if !child.isSuccess() || !child.isUpToDate() || child.deleting() {
 		f.add(s, "it has succeeded, and %s is %s", child.id, stateOf(child))
 	}

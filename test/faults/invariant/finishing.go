@@ -21,16 +21,16 @@ func finishedFromBelow(history testkit.History) []Violation {
 			return
 		}
 		if parent, found := s.after.parent(); found && s.world[parent] != nil {
-			judgeEnd(f, s, s.world[parent], s.after)
+			checkEnd(f, s, s.world[parent], s.after)
 		}
 		for _, child := range s.world.children(s.id) {
-			judgeEnd(f, s, s.after, child)
+			checkEnd(f, s, s.after, child)
 		}
 	})
 	return f.found
 }
 
-func judgeEnd(f *findings, s step, parent, child *object) {
+func checkEnd(f *findings, s step, parent, child *object) {
 	if parent.job == "" || !parent.isFinished() {
 		return
 	}
@@ -58,7 +58,7 @@ func oneEnd(history testkit.History) []Violation {
 			return
 		}
 		if s.changed(finishedOf) && s.after.finished != "" {
-			judgeFinish(f, s)
+			checkFinish(f, s)
 			return
 		}
 		if o := s.after; s.changed(phaseOf) && o.isFinal() && !o.isFinished() {
@@ -68,18 +68,18 @@ func oneEnd(history testkit.History) []Violation {
 	return f.found
 }
 
-func judgeFinish(f *findings, s step) {
+func checkFinish(f *findings, s step) {
 	switch o := s.after; {
 	case !o.isFinal():
 		f.add(s, "job %s is finished in phase %q, which is not final", o.finished, o.phase)
 	case o.finished != o.job:
 		f.add(s, "it has finished job %q, but its job is %q", o.finished, o.job)
 	}
-	judgeRuns(f, s)
+	checkRuns(f, s)
 }
 
-// judgeRuns holds for roots: a finished job heads the list of runs, and is in it once.
-func judgeRuns(f *findings, s step) {
+// checkRuns holds for roots: a finished job heads the list of runs, and is in it once.
+func checkRuns(f *findings, s step) {
 	if s.id.Kind != kindInstallation || !installation.IsRoot(s.after.raw) {
 		return
 	}
@@ -89,12 +89,12 @@ func judgeRuns(f *findings, s step) {
 	} else if slices.Contains(runs[1:], s.after.finished) {
 		f.add(s, "job %s is twice among the last runs", s.after.finished)
 	}
-	judgeHistory(f, s)
+	checkHistory(f, s)
 }
 
-// judgeHistory holds for roots: a finished job has left its result in the revision of the spec that it used, and the newest revision comes
+// checkHistory holds for roots: a finished job has left its result in the revision of the spec that it used, and the newest revision comes
 // first.
-func judgeHistory(f *findings, s step) {
+func checkHistory(f *findings, s step) {
 	entries, _, _ := unstructured.NestedSlice(s.after.raw.Object, "status", "history")
 	var later int64
 	for i, entry := range entries {

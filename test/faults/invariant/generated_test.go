@@ -15,7 +15,7 @@ func TestGeneratedOnce(t *testing.T) {
 		return set(base64.StdEncoding.EncodeToString([]byte(`{"password":"`+text+`"}`)), "data", "config")
 	}
 	config := func(text string) edit { return set(text, "spec", "config", "password") }
-	judge(t, "I16", map[string]example{
+	check(t, "I16", map[string]example{
 		"the same everywhere":      {tell().write("Secret state", state(one)).write("DeployItem a", config(one)).write("DeployItem a", job("2"), config(one)), ""},
 		"another item":             {tell().write("Secret state", state(one)).write("DeployItem a", config(other)), "DeployItem garden/a, revision 2: it has " + other},
 		"another state":            {tell().write("Secret state", state(one)).write("Secret state", state(other)), "Secret garden/state, revision 2: it has " + other},

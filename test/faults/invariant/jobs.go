@@ -29,13 +29,13 @@ func oneJobAtATime(history testkit.History) []Violation {
 		}
 		had[uid] = append(had[uid], o.job)
 		if id, found := o.parent(); found {
-			judgeOrigin(f, s, id)
+			checkOrigin(f, s, id)
 		}
 	})
 	return f.found
 }
 
-func judgeOrigin(f *findings, s step, id testkit.ObjectID) {
+func checkOrigin(f *findings, s step, id testkit.ObjectID) {
 	parent := s.world[id]
 	switch {
 	case parent == nil:

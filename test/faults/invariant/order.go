@@ -22,11 +22,11 @@ func inOrder(history testkit.History) []Violation {
 		}
 		switch item := s.id.Kind == kindDeployItem; {
 		case item && begins(s):
-			judgeDependencies(f, s)
+			checkDependencies(f, s)
 		case item && dies(s) && !s.ending:
-			judgeDependents(f, s)
+			checkDependents(f, s)
 		case begins(s):
-			judgePredecessors(f, s)
+			checkPredecessors(f, s)
 		}
 	})
 	return f.found
@@ -51,7 +51,7 @@ func inContinuousOrder(history testkit.History) []Violation {
 			succeeded[s.after.raw.GetUID()] = true
 		}
 		if id, found := s.after.parent(); found && s.world[id] != nil && isWritten(s) {
-			judgeWritten(f, s, s.world[id], succeeded)
+			checkWritten(f, s, s.world[id], succeeded)
 		}
 	})
 	return f.found
@@ -62,16 +62,16 @@ func isWritten(s step) bool {
 	return !s.after.deleting() && (s.before == nil || s.before.generation != s.after.generation)
 }
 
-func judgeWritten(f *findings, s step, parent *object, succeeded map[types.UID]bool) {
+func checkWritten(f *findings, s step, parent *object, succeeded map[types.UID]bool) {
 	switch {
 	case s.id.Kind == kindDeployItem:
-		judgeNeeds(f, s, parent)
+		checkNeeds(f, s, parent)
 	case s.id.Kind == kindExecution && s.before == nil && !forced(parent):
-		judgeExporters(f, s, parent, succeeded)
+		checkExporters(f, s, parent, succeeded)
 	}
 }
 
-func judgeNeeds(f *findings, s step, execution *object) {
+func checkNeeds(f *findings, s step, execution *object) {
 	needs, _ := dependenciesOf(execution, s.after.name())
 	for _, sibling := range s.world.children(execution.id) {
 		if slices.Contains(needs, sibling.name()) && (!sibling.isSuccess() || !sibling.isUpToDate()) {
@@ -80,7 +80,7 @@ func judgeNeeds(f *findings, s step, execution *object) {
 	}
 }
 
-func judgeExporters(f *findings, s step, importer *object, succeeded map[types.UID]bool) {
+func checkExporters(f *findings, s step, importer *object, succeeded map[types.UID]bool) {
 	level, nested := importer.parent()
 	imports := importsOf(importer)
 	for _, sibling := range s.world.children(level) {
@@ -91,7 +91,7 @@ func judgeExporters(f *findings, s step, importer *object, succeeded map[types.U
 	}
 }
 
-func judgeDependencies(f *findings, s step) {
+func checkDependencies(f *findings, s step) {
 	id, found := s.after.parent()
 	if !found || s.world[id] == nil {
 		return
@@ -125,9 +125,9 @@ func dependenciesOf(execution *object, item string) ([]string, bool) {
 	return nil, false
 }
 
-// judgeDependents uses the annotations of deploy items that the execution no longer has, and the spec for the others: it may have changed,
+// checkDependents uses the annotations of deploy items that the execution no longer has, and the spec for the others: it may have changed,
 // and a former dependency need not be one any more.
-func judgeDependents(f *findings, s step) {
+func checkDependents(f *findings, s step) {
 	id, found := s.after.parent()
 	if !found {
 		return
@@ -145,8 +145,8 @@ func judgeDependents(f *findings, s step) {
 	}
 }
 
-// judgePredecessors checks the installation that passes the job down: its siblings that export what it imports have succeeded.
-func judgePredecessors(f *findings, s step) {
+// checkPredecessors checks the installation that passes the job down: its siblings that export what it imports have succeeded.
+func checkPredecessors(f *findings, s step) {
 	id, found := s.after.parent()
 	giver := s.world[id]
 	if !found || giver == nil {

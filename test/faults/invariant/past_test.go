@@ -19,7 +19,7 @@ func used(number int64, hash, job, result string) any {
 func past(revisions ...any) edit { return set(revisions, "status", "history") }
 
 func TestSpecsAreKept(t *testing.T) {
-	judge(t, "I26", map[string]example{
+	check(t, "I26", map[string]example{
 		"none yet":        {tell().write("Installation root"), ""},
 		"under way":       {tell().write("Installation root", job("1"), phase("Init"), past(used(1, "a", "1", ""))), ""},
 		"ended":           {tell().write("Installation root", end("1", "Succeeded"), past(used(1, "a", "1", "Succeeded"))), ""},
@@ -46,7 +46,7 @@ func TestSuspendedRootsRest(t *testing.T) {
 	rest := func(edits ...edit) *story {
 		return tell().write("Installation root", append([]edit{end("1", "Succeeded"), suspend}, edits...)...).write("Installation root", ask("reconcile"))
 	}
-	judge(t, "I27", map[string]example{
+	check(t, "I27", map[string]example{
 		"resumed":      {rest().write("Installation root", resume).write("Installation root", grant("2", 1)).write("Installation root", job("2")), ""},
 		"granted":      {rest(grant("2", 1)).write("Installation root", job("2"), phase("Init")), ""},
 		"under way":    {tell().write("Installation root", job("1"), suspend).write("Installation root", end("1", "Succeeded")), ""},

@@ -188,7 +188,7 @@ func isBookkeeping(path string) bool {
 }
 
 // isIncidental reports whether a leaf of a certain kind differs from run to run: most of a pod, the bytes of a compressed state or of a
-// kubeconfig whose token was replaced, and the history of an installation, whose hashes depend on the namespace. Rule I26 judges it.
+// kubeconfig whose token was replaced, and the history of an installation, whose hashes depend on the namespace. Rule I26 checks it.
 func isIncidental(o *unstructured.Unstructured, path string) bool {
 	switch {
 	case o.GetKind() == kindInstallation:

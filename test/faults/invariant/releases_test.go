@@ -19,7 +19,7 @@ func (s *story) record(revision int, status string) *story {
 
 func TestOneRevisionIsDeployed(t *testing.T) {
 	upgraded := func() *story { return tell().record(1, "deployed").record(2, "pending-upgrade") }
-	judge(t, "I17", map[string]example{
+	check(t, "I17", map[string]example{
 		"one after the other":   {upgraded().record(1, "superseded").record(2, "deployed"), ""},
 		"two at once":           {upgraded().record(2, "deployed").record(1, "superseded"), "Release garden/pot, revision 3: more than one revision is deployed"},
 		"another one is gone":   {upgraded().delete("Secret "+releaseRecord+"pot.v1").record(2, "deployed"), ""},

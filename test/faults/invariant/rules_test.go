@@ -18,7 +18,7 @@ func TestFinishedFromBelow(t *testing.T) {
 			write("Installation sub", below("root"), job("1"), phase("Progressing")).
 			write("Execution root", ownedBy("root"), end("1", "Succeeded"))
 	}
-	judge(t, "I1", map[string]example{
+	check(t, "I1", map[string]example{
 		"in order": {
 			family().write("Installation sub", end("1", "Succeeded")).write("Installation root", end("1", "Succeeded")),
 			"",
@@ -51,7 +51,7 @@ func TestFinishedFromBelow(t *testing.T) {
 }
 
 func TestOneJobAtATime(t *testing.T) {
-	judge(t, "I2", map[string]example{
+	check(t, "I2", map[string]example{
 		"one after the other": {
 			tell().write("Installation root", job("1")).write("Installation root", end("1", "Failed")).write("Installation root", job("2")),
 			"",
@@ -79,7 +79,7 @@ func TestOneJobAtATime(t *testing.T) {
 }
 
 func TestOneEnd(t *testing.T) {
-	judge(t, "I3", map[string]example{
+	check(t, "I3", map[string]example{
 		"together": {
 			tell().write("DeployItem a", job("1"), phase("Progressing")).write("DeployItem a", end("1", "Failed")).write("DeployItem a", job("2")),
 			"",
@@ -142,7 +142,7 @@ func TestOneJobPerRequest(t *testing.T) {
 	asked := func() *story {
 		return tell().write("Installation root", ask("reconcile")).write("Installation root", ask("")).write("Installation root", job("1"))
 	}
-	judge(t, "I4", map[string]example{
+	check(t, "I4", map[string]example{
 		"one for one":         {asked().write("Installation root", end("1", "Succeeded")), ""},
 		"asked while it runs": {asked().write("Installation root", ask("reconcile")).write("Installation root", end("1", "Succeeded")), ""},
 		"the deletion": {
@@ -193,7 +193,7 @@ func TestInOrder(t *testing.T) {
 			}}, "spec", "imports", "data")).
 			write("Execution taker", ownedBy("taker"))
 	}
-	judge(t, "I5", map[string]example{
+	check(t, "I5", map[string]example{
 		"items":            {execution().write("DeployItem a", end("1", "Succeeded")).write("DeployItem b", job("1")), ""},
 		"backwards":        {execution().write("DeployItem b", dying()).delete("DeployItem b").write("DeployItem a", dying()), ""},
 		"no longer a need": {execution().write("Execution root", plan("b")).write("DeployItem a", dying()), ""},
@@ -226,7 +226,7 @@ func TestFinishedItemsRest(t *testing.T) {
 		return tell().write("DeployItem a", job("1"), phase("Progressing")).
 			write("DeployItem a", end("1", "Failed"), set("Interrupted", "status", "lastError", "reason"))
 	}
-	judge(t, "I6", map[string]example{
+	check(t, "I6", map[string]example{
 		"a new job": {interrupted().write("DeployItem a", job("2")).write("DeployItem a", phase("Progressing")), ""},
 		"metadata":  {interrupted().write("DeployItem a", annotate("note", "x"), dying()), ""},
 		"another end": {
@@ -242,7 +242,7 @@ func TestInventoriesAreComplete(t *testing.T) {
 	planted := func() *story {
 		return tell().write("DeployItem a", wants("x"), job("1")).write("DeployItem a", lists("x")).write("ConfigMap x", deployed())
 	}
-	judge(t, "I7", map[string]example{
+	check(t, "I7", map[string]example{
 		"known before": {planted().write("DeployItem a", end("1", "Succeeded")), ""},
 		"pruned after": {
 			planted().write("DeployItem a", wants("y"), lists("x", "y")).
@@ -290,7 +290,7 @@ func TestFinalizersGoLast(t *testing.T) {
 		return tell().write("Installation root", protect(ours)).write("Execution root", ownedBy("root"), protect(ours)).
 			write("DeployItem a", item("root", "a"), protect(ours), lists("x")).write("ConfigMap x", deployed())
 	}
-	judge(t, "I8", map[string]example{
+	check(t, "I8", map[string]example{
 		"from the leaves": {planted().delete("ConfigMap x").delete("DeployItem a").delete("Execution root").delete("Installation root"), ""},
 		"left installed": {
 			planted().write("DeployItem a", annotate("landscaper.gardener.cloud/delete-without-uninstall", "true")).delete("DeployItem a"),
@@ -310,7 +310,7 @@ func TestStatusIsHonest(t *testing.T) {
 	condition := func(kind, status, reason string) edit {
 		return set([]any{map[string]any{"type": kind, "status": status, "reason": reason}}, "status", "conditions")
 	}
-	judge(t, "I13", map[string]example{
+	check(t, "I13", map[string]example{
 		"ready at the end": {
 			tell().write("Installation root", end("1", "Succeeded"), condition("Ready", "True", "Succeeded"), set(int64(1), "status", "observedGeneration")),
 			"",

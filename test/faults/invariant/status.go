@@ -28,7 +28,7 @@ func statusIsHonest(history testkit.History) []Violation {
 			f.add(s, "observedGeneration falls from %d to %d", s.before.observed, o.observed)
 		}
 		for _, condition := range typed[lsv1alpha1.Installation](o).Status.Conditions {
-			judgeCondition(f, s, condition)
+			checkCondition(f, s, condition)
 		}
 	})
 	return f.found
@@ -40,7 +40,7 @@ func turnsContinuous(o *object) bool {
 	return o.id.Kind == kindDeployItem && !o.isContinuous() && o.isFinished() && o.observed == o.generation+1
 }
 
-func judgeCondition(f *findings, s step, condition lsv1alpha1.Condition) {
+func checkCondition(f *findings, s step, condition lsv1alpha1.Condition) {
 	if !reasonForm.MatchString(condition.Reason) {
 		f.add(s, "condition %s has the reason %q", condition.Type, condition.Reason)
 	}

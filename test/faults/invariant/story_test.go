@@ -234,12 +234,12 @@ type example struct {
 	want  string // empty if the rule is kept
 }
 
-func judge(t *testing.T, rule string, examples map[string]example) {
+func check(t *testing.T, rule string, examples map[string]example) {
 	t.Helper()
-	judgeBy(t, Rules(), rule, examples)
+	checkBy(t, Rules(), rule, examples)
 }
 
-func judgeBy(t *testing.T, rules []Rule, rule string, examples map[string]example) {
+func checkBy(t *testing.T, rules []Rule, rule string, examples map[string]example) {
 	t.Helper()
 	for _, r := range rules {
 		if r.ID != rule {

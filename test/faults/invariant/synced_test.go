@@ -23,7 +23,7 @@ func TestSyncedOnce(t *testing.T) {
 		return tell().write("TargetSync sync").write("Secret east", synced).write("Target east", synced)
 	}
 	gone := func() *story { return begun().delete("Secret east").delete("Target east") }
-	judge(t, "I20", map[string]example{
+	check(t, "I20", map[string]example{
 		"made and changed":            {begun().write("Secret east", set("x", "data", "kubeconfig")), ""},
 		"made and gone":               {gone(), ""},
 		"made by the next TargetSync": {gone().delete("TargetSync sync").write("TargetSync sync").write("Target east", synced), ""},
@@ -39,7 +39,7 @@ func TestTokensAreReplacedOnRequest(t *testing.T) {
 	begun := func() *story {
 		return tell().write("TargetSync sync").write("Secret access").write("Secret access", rotated("10"))
 	}
-	judge(t, "I21", map[string]example{
+	check(t, "I21", map[string]example{
 		"the first":  {begun().write("Secret access", set("x", "data", "kubeconfig")), ""},
 		"on request": {begun().write("TargetSync sync", seen("20")).write("Secret access", rotated("20.5")), ""},
 		"not requested": {

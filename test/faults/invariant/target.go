@@ -28,14 +28,14 @@ func inventoriesAreComplete(history testkit.History) []Violation {
 		switch {
 		case s.ending: // An inventory goes with its namespace, while its deployer may still be at work.
 		case s.id.Kind == kindDeployItem:
-			judgeInventory(f, s, kept)
+			checkInventory(f, s, kept)
 		case s.isAboutDeployed():
-			judgeDeployed(f, s, kept)
+			checkDeployed(f, s, kept)
 		}
 	})
 	replayEnd(history, func(s step) {
 		if s.id.Kind == kindDeployItem && s.after.isFinished() && s.after.isSuccess() {
-			judgeResult(f, s)
+			checkResult(f, s)
 		}
 	})
 	return f.found
@@ -46,17 +46,17 @@ func (s step) isAboutDeployed() bool {
 	return s.after != nil && isDeployed(s.after) || s.before != nil && isDeployed(s.before)
 }
 
-func judgeDeployed(f *findings, s step, kept map[testkit.ObjectID]bool) {
+func checkDeployed(f *findings, s step, kept map[testkit.ObjectID]bool) {
 	switch {
 	case s.after == nil:
-		judgePruning(f, s, kept)
+		checkPruning(f, s, kept)
 	case s.before == nil && !isListed(s.world, s.id):
 		f.add(s, "it was created, and no inventory lists it")
 	}
 }
 
-// judgeInventory checks what a deploy item no longer lists.
-func judgeInventory(f *findings, s step, kept map[testkit.ObjectID]bool) {
+// checkInventory checks what a deploy item no longer lists.
+func checkInventory(f *findings, s step, kept map[testkit.ObjectID]bool) {
 	if s.before == nil {
 		return
 	}
@@ -72,8 +72,8 @@ func judgeInventory(f *findings, s step, kept map[testkit.ObjectID]bool) {
 	}
 }
 
-// judgePruning checks an object that has just been deleted from the target.
-func judgePruning(f *findings, s step, kept map[testkit.ObjectID]bool) {
+// checkPruning checks an object that has just been deleted from the target.
+func checkPruning(f *findings, s step, kept map[testkit.ObjectID]bool) {
 	if kept[s.id] {
 		f.add(s, "it was deleted although it was to be left installed")
 	}
@@ -83,12 +83,12 @@ func judgePruning(f *findings, s step, kept map[testkit.ObjectID]bool) {
 		case item.keepsInstalled():
 			f.add(s, "it was deleted although %s is deleted without uninstalling", item.id)
 		case !item.deleting():
-			judgeSuccession(f, s, item)
+			checkSuccession(f, s, item)
 		}
 	}
 }
 
-func judgeSuccession(f *findings, s step, item *object) {
+func checkSuccession(f *findings, s step, item *object) {
 	for _, wanted := range manifestsOf(item) {
 		if s.world[wanted] == nil && wanted != s.id {
 			f.add(s, "it was pruned before %s, which %s asks for, was there", wanted, item.id)
@@ -96,7 +96,7 @@ func judgeSuccession(f *findings, s step, item *object) {
 	}
 }
 
-func judgeResult(f *findings, s step) {
+func checkResult(f *findings, s step) {
 	for _, wanted := range manifestsOf(s.after) {
 		if s.world[wanted] == nil {
 			f.add(s, "it has succeeded, and %s does not exist", wanted)

@@ -20,7 +20,7 @@ func busyIsLeftAlone(history testkit.History) []Violation {
 	spoke := map[testkit.ObjectID]uint64{} // the last revision of the status of an installation
 	replay(history, func(s step) {
 		if id, found := parentOf(s); found && s.respecified() && !forced(s.world[id]) {
-			judgeTouch(f, s, s.world.children(id), func(o *object) bool {
+			checkTouch(f, s, s.world.children(id), func(o *object) bool {
 				began := since[o.id]
 				return began.bySpec && began.version > spoke[id]
 			})
@@ -54,7 +54,7 @@ func (s step) respecified() bool {
 		!s.after.deleting() && s.before.generation != s.after.generation
 }
 
-func judgeTouch(f *findings, s step, family []*object, excused func(*object) bool) {
+func checkTouch(f *findings, s step, family []*object, excused func(*object) bool) {
 	others := slices.DeleteFunc(slices.Clone(family), func(o *object) bool { return o.id == s.id })
 	hopeless := endedBadly(s.before) || slices.ContainsFunc(others, endedBadly) || slices.ContainsFunc(others, excused)
 	if s.before.isBusy() && !onlyWaits(s.before, hopeless) {

@@ -159,5 +159,5 @@ func TestReplay(t *testing.T) {
 	d.gitea = *giteaFlag
 	w := workloadNamed(t, *workloadFlag)
 	want := reference(t, w)
-	judge(t, want, perform(t, w, d))
+	check(t, want, perform(t, w, d))
 }

@@ -103,8 +103,8 @@ func reference(t *testing.T, w workload) *outcome {
 	return day.run
 }
 
-// judge checks every state of the pipeline and everything that has happened outside, and the points of rest against those of the reference.
-func judge(t *testing.T, want *outcome, got outcome) {
+// check checks every state of the pipeline and everything that has happened outside, and the points of rest against those of the reference.
+func check(t *testing.T, want *outcome, got outcome) {
 	t.Helper()
 	violations := got.violations()
 	for i := range got.pauses {
@@ -164,7 +164,7 @@ func sweep(t *testing.T, w workload, disturbances []disturbance) {
 			})
 			got := perform(t, w, d)
 			report.Add(got.met)
-			judge(t, want, got)
+			check(t, want, got)
 		})
 	}
 }

@@ -6,21 +6,21 @@ package seeded
 import "espalier.dev/internal/testkit/faults"
 
 const (
-	runJob           = "internal/run/settle.go"
-	installationJob  = "internal/installation/rules_job.go"
-	installationRun  = "internal/installation/rules_job_run.go"
-	executionRun     = "internal/execution/rules_job_run.go"
-	itemDecide       = "internal/deployitem/decide.go"
-	continuousFacts  = "internal/installation/facts_continuous.go"
-	continuousRules  = "internal/installation/rules_continuous.go"
-	continuousDelete = "internal/installation/rules_continuous_delete.go"
-	containerPass    = "internal/deployer/container/pass.go"
-	containerInput   = "internal/deployer/container/provide.go"
-	containerJudge   = "internal/deployer/container/judge.go"
-	syncDecide       = "internal/targetsync/decide.go"
-	sharing          = "internal/shard/shard.go"
-	namespaceEnds    = "internal/controller/ending/ending.go"
-	watchdogDecide   = "internal/deployitem/watchdog/decide.go"
+	runJob            = "internal/run/settle.go"
+	installationJob   = "internal/installation/rules_job.go"
+	installationRun   = "internal/installation/rules_job_run.go"
+	executionRun      = "internal/execution/rules_job_run.go"
+	itemDecide        = "internal/deployitem/decide.go"
+	continuousFacts   = "internal/installation/facts_continuous.go"
+	continuousRules   = "internal/installation/rules_continuous.go"
+	continuousDelete  = "internal/installation/rules_continuous_delete.go"
+	containerPass     = "internal/deployer/container/pass.go"
+	containerInput    = "internal/deployer/container/provide.go"
+	containerProgress = "internal/deployer/container/progress.go"
+	syncDecide        = "internal/targetsync/decide.go"
+	sharing           = "internal/shard/shard.go"
+	namespaceEnds     = "internal/controller/ending/ending.go"
+	watchdogDecide    = "internal/deployitem/watchdog/decide.go"
 )
 
 // unseenRemoval removes the code that notices a pod at the moment of its removal, which not every process is fast enough to see.
@@ -334,7 +334,7 @@ var bugs = []faults.Bug{
 	{
 		Name: "containers: a deletion that was cut off looks for what it has removed",
 		Edits: []faults.Edit{{
-			File: containerJudge,
+			File: containerProgress,
 			Old:  "if p.operation == containerv1alpha1.OperationDelete {\n\t\t// What",
 			New:  "if false {\n\t\t// What",
 		}},

@@ -128,7 +128,7 @@ func removeAbandonedCgroups(ctx context.Context) error {
 			return fmt.Errorf("look for abandoned cgroups: %w", err)
 		}
 		for _, entry := range entries {
-			if made, ours := ownerOfCgroup(entry.Name()); ours && !made.lives() {
+			if made, ours := ownerOfCgroup(entry.Name()); ours && !made.isRunning() {
 				errs = append(errs, removeCgroups(ctx, entry.Name()))
 			}
 		}

@@ -128,7 +128,7 @@ func removeAbandonedInterfaces(ctx context.Context) error {
 			continue
 		}
 		alias, _ := os.ReadFile(filepath.Join(interfaceFolder, entry.Name(), "ifalias")) // An empty alias means that the interface has no owner.
-		if made, valid := parseOwner(strings.TrimSpace(string(alias))); !valid || !made.lives() {
+		if made, valid := parseOwner(strings.TrimSpace(string(alias))); !valid || !made.isRunning() {
 			errs = append(errs, removeInterface(ctx, entry.Name()))
 		}
 	}

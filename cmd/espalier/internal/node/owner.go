@@ -34,8 +34,8 @@ func parseOwner(text string) (owner, bool) {
 	return owner{process: process, began: began}, found && err == nil && began != ""
 }
 
-// lives reports whether the process is still running.
-func (o owner) lives() bool {
+// isRunning reports whether the process is still running.
+func (o owner) isRunning() bool {
 	began, err := beginOf(o.process)
 	return err == nil && began == o.began
 }

@@ -108,20 +108,20 @@ func TestOwners(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if read, valid := parseOwner(own.String()); !valid || read != own || !read.lives() {
+	if read, valid := parseOwner(own.String()); !valid || read != own || !read.isRunning() {
 		t.Errorf("%v is read as %v", own, read)
 	}
 	if read, valid := ownerOfCgroup(cgroupOf(own, 7)); !valid || read != own {
 		t.Errorf("the cgroup %s belongs to %v", cgroupOf(own, 7), read)
 	}
-	if (owner{process: own.process, began: "1"}).lives() {
+	if (owner{process: own.process, began: "1"}).isRunning() {
 		t.Error("a process that had the same ID before is taken for this one")
 	}
 	ended := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
 	if err := ended.Run(); err != nil {
 		t.Fatal(err)
 	}
-	if (owner{process: ended.Process.Pid, began: own.began}).lives() {
+	if (owner{process: ended.Process.Pid, began: own.began}).isRunning() {
 		t.Error("a process that has ended lives")
 	}
 	for _, text := range []string{"", "7", "-", "x-1", "7-"} {

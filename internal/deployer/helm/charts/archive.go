@@ -73,7 +73,7 @@ const (
 	unpackedSuffix = "+unpacked"
 )
 
-// isPackedChart detects files that Helm unpacks.
+// isPackedChart reports whether Helm unpacks a file.
 func isPackedChart(name string) bool {
 	base, inCharts := strings.CutPrefix(name, "charts/")
 	return inCharts && !strings.Contains(base, "/") && strings.HasSuffix(base, packedSuffix) && !strings.HasPrefix(base, "_") && !strings.HasPrefix(base, ".")

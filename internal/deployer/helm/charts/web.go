@@ -96,15 +96,15 @@ func (w *web) fetch(ctx context.Context, d download) ([]byte, error) {
 	defer done()
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, judge(d, err)
+		return nil, classify(d, err)
 	}
 	defer response.Body.Close()
-	if err := judgeStatus(d, response); err != nil {
+	if err := classifyStatus(d, response); err != nil {
 		return nil, err
 	}
 	data, err := io.ReadAll(io.LimitReader(response.Body, d.most+1))
 	if err != nil {
-		return nil, judge(d, err)
+		return nil, classify(d, err)
 	}
 	if int64(len(data)) > d.most {
 		return nil, invalid(fmt.Errorf("fetch %s from %s: more than %d bytes", d.what, shown(d.address), d.most))
@@ -133,7 +133,7 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 	return nil
 }
 
-func judge(d download, err error) error {
+func classify(d download, err error) error {
 	var refusal *dial.Refusal
 	if errors.As(err, &refusal) {
 		return invalid(fmt.Errorf("fetch %s from %s: %w", d.what, shown(d.address), refusal))
@@ -145,7 +145,7 @@ func judge(d download, err error) error {
 	return unfetched(fmt.Errorf("fetch %s from %s: %w", d.what, shown(d.address), err))
 }
 
-func judgeStatus(d download, response *http.Response) error {
+func classifyStatus(d download, response *http.Response) error {
 	code := response.StatusCode
 	if code >= http.StatusOK && code < http.StatusMultipleChoices {
 		return nil

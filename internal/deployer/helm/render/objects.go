@@ -51,7 +51,7 @@ func IsKept(object *unstructured.Unstructured) bool {
 	return strings.EqualFold(strings.TrimSpace(object.GetAnnotations()[policyAnnotation]), "keep")
 }
 
-// forOtherOccasions detects hooks unrelated to an installation or upgrade.
+// forOtherOccasions reports whether an object is a hook unrelated to an installation or upgrade.
 func forOtherOccasions(object *unstructured.Unstructured) bool {
 	events, isHook := object.GetAnnotations()[hookAnnotation]
 	if !isHook {

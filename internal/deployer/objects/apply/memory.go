@@ -34,9 +34,9 @@ type Applied struct {
 // Memory is the state that one pass of a run leaves for the next.
 type Memory map[inventory.Key]Applied
 
-// look reads the object and records whether it is ready. The client may differ from the previous one, because credentials
+// check reads the object and records whether it is ready. The client may differ from the previous one, because credentials
 // rotate.
-func (a *Applied) look(ctx context.Context, target cluster.Cluster) error {
+func (a *Applied) check(ctx context.Context, target cluster.Cluster) error {
 	a.Subject.Cluster = target
 	live, err := a.Subject.Read(ctx)
 	if err != nil {
@@ -54,19 +54,19 @@ func (a *Applied) look(ctx context.Context, target cluster.Cluster) error {
 // dropped, so that the next pass applies it again.
 func (m Memory) AwaitReady(ctx context.Context, target cluster.Cluster) (*cluster.Wait, error) {
 	keys := m.unready()
-	looked := make([]Applied, len(keys))
+	checked := make([]Applied, len(keys))
 	errs := make([]error, len(keys))
 	cluster.Each(len(keys), func(i int) {
-		looked[i] = m[keys[i]]
-		errs[i] = looked[i].look(ctx, target)
+		checked[i] = m[keys[i]]
+		errs[i] = checked[i].check(ctx, target)
 	})
 	var pending []cluster.Pending
 	for i, key := range keys {
-		m[key] = looked[i]
+		m[key] = checked[i]
 		if apierrors.IsNotFound(errs[i]) {
 			delete(m, key)
-		} else if !looked[i].Ready {
-			pending = append(pending, cluster.Pending{Subject: looked[i].Subject, Missing: looked[i].Missing})
+		} else if !checked[i].Ready {
+			pending = append(pending, cluster.Pending{Subject: checked[i].Subject, Missing: checked[i].Missing})
 		}
 	}
 	wait := cluster.Await(cluster.WaitingForReadiness, pending)

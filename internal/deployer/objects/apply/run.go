@@ -91,7 +91,7 @@ func (r *Run) applyAll(ctx context.Context, objects []placed) (*cluster.Wait, er
 	return cluster.Await(cluster.WaitingForDeletion, held), cluster.Join(errs)
 }
 
-// IsUnserved detects the response of a cluster that has the CRD of a kind but does not serve the kind yet.
+// IsUnserved reports whether an error means that the cluster has the CRD of a kind but does not serve the kind yet.
 func IsUnserved(err error) bool {
 	if meta.IsNoMatchError(err) {
 		return true
@@ -137,7 +137,7 @@ func (r *Run) awaitKinds(ctx context.Context, objects []placed) (*cluster.Wait, 
 		seen[key] = true
 		applied := r.Memory[key]
 		if !applied.Ready {
-			if err := applied.look(ctx, r.Cluster); err != nil {
+			if err := applied.check(ctx, r.Cluster); err != nil {
 				return nil, err
 			}
 			r.Memory[key] = applied

@@ -40,7 +40,7 @@ func Refused(operation string, subject Subject, err error) error {
 	if status := apierrors.APIStatus(nil); failure.KindOf(err) == failure.Terminal && !errors.As(err, &status) {
 		return fmt.Errorf("%s %s: %w", operation, subject, err)
 	}
-	details, terminal, text := judge(err, isSecret(subject.GVK))
+	details, terminal, text := classify(err, isSecret(subject.GVK))
 	details.Operation = inCamelCase(operation)
 	told := refusal{text: fmt.Sprintf("%s %s: %s", operation, subject, text), cause: err}
 	if terminal {
@@ -49,12 +49,12 @@ func Refused(operation string, subject Subject, err error) error {
 	return failure.NewRetryable(details, told)
 }
 
-// Judge classifies an error of another client: the codes for the status, and whether a retry is useless.
-func Judge(err error) (codes []string, terminal bool) {
+// Classify classifies an error of another client: the codes for the status, and whether a retry is useless.
+func Classify(err error) (codes []string, terminal bool) {
 	if failure.KindOf(err) == failure.Terminal {
 		return failure.DetailsOf(err).Codes, true
 	}
-	details, terminal, _ := judge(err, true)
+	details, terminal, _ := classify(err, true)
 	return details.Codes, terminal
 }
 
@@ -110,7 +110,7 @@ var verdicts = []verdict{
 	{applies: func(error) bool { return true }, reason: ReasonUnreachable, tell: messageOf},
 }
 
-// lacksRights distinguishes a user without rights from an object that is forbidden for other reasons, such as a quota or a
+// lacksRights reports whether the user has no right, rather than that the object is forbidden for other reasons, such as a quota or a
 // namespace in deletion.
 func lacksRights(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot ")
@@ -123,13 +123,13 @@ func isMalformed(err error) bool {
 
 func isConflict(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
 
-func judge(err error, secret bool) (details failure.Details, terminal bool, text string) {
+func classify(err error, secret bool) (details failure.Details, terminal bool, text string) {
 	if meta.IsNoMatchError(err) {
 		return failure.Details{Reason: ReasonUnknownKind}, false, "the cluster does not serve this kind: install its custom resource definition"
 	}
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) {
-		return judgeConnection(err)
+		return classifyConnection(err)
 	}
 	at := slices.IndexFunc(verdicts, func(v verdict) bool { return v.applies(err) })
 	found := verdicts[at]
@@ -140,8 +140,8 @@ func judge(err error, secret bool) (details failure.Details, terminal bool, text
 	return details, found.terminal, found.tell(status, secret)
 }
 
-// judgeConnection classifies errors that are not responses of an API server.
-func judgeConnection(err error) (failure.Details, bool, string) {
+// classifyConnection classifies errors that are not responses of an API server.
+func classifyConnection(err error) (failure.Details, bool, string) {
 	details := failure.Details{Reason: ReasonUnreachable}
 	var network net.Error
 	var postponed interface {
@@ -159,7 +159,7 @@ func judgeConnection(err error) (failure.Details, bool, string) {
 	return details, false, err.Error()
 }
 
-// isAdmission detects a response of an admission webhook, which has no status reason.
+// isAdmission reports whether an error is the response of an admission webhook, which has no status reason.
 func isAdmission(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "admission webhook ") || strings.Contains(text, "failed calling webhook ")

@@ -53,7 +53,7 @@ func firstUnmet(requirements []requirement, object *unstructured.Unstructured) s
 	return ""
 }
 
-// isMet checks every value at the path. If there is none, only a requirement of absence can be met.
+// isMet reports whether every value at the path meets the requirement. If there is none, only a requirement of absence can be met.
 func (r requirement) isMet(object *unstructured.Unstructured) bool {
 	_, exists := r.path.Find(object.Object)
 	found := r.path.All(object.Object)

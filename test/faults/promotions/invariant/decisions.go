@@ -19,14 +19,14 @@ func approvedFirst(evidence Evidence) []Violation {
 			if e.Promotion == nil {
 				continue
 			}
-			judgeApproval(f, s, evidence.Approved, name)
-			judgeNonce(f, s, nonces, name)
+			checkApproval(f, s, evidence.Approved, name)
+			checkNonce(f, s, nonces, name)
 		}
 	}
 	return f.found
 }
 
-func judgeApproval(f *findings, s step, given map[Approval]bool, name string) {
+func checkApproval(f *findings, s step, given map[Approval]bool, name string) {
 	p := s.after.Status.Environments[name].Promotion
 	if !isManual(s.after, name) || !hasBegun(p) {
 		return
@@ -50,8 +50,8 @@ func hasBegun(p *pipelines.PromotionStatus) bool {
 		p.Attempts > 0
 }
 
-// judgeNonce checks that a nonce stands for one decision of one person.
-func judgeNonce(f *findings, s step, nonces map[string]identity, name string) {
+// checkNonce checks that a nonce stands for one decision of one person.
+func checkNonce(f *findings, s step, nonces map[string]identity, name string) {
 	p := s.after.Status.Environments[name].Promotion
 	if p.Approval == nil || p.Approval.Nonce == "" {
 		return
@@ -84,7 +84,7 @@ func onGoodData(evidence Evidence) []Violation {
 		for i, environment := range s.after.Spec.Environments {
 			p := s.after.Status.Environments[environment.Name].Promotion
 			if i > 0 && begins(s, environment.Name, p) {
-				judgeData(f, s, i, p)
+				checkData(f, s, i, p)
 			}
 		}
 	}
@@ -100,7 +100,7 @@ func begins(s step, name string, p *pipelines.PromotionStatus) bool {
 	return before == nil || identify(name, before) != identify(name, p) || before.State != p.State || before.Attempts != p.Attempts
 }
 
-func judgeData(f *findings, s step, index int, p *pipelines.PromotionStatus) {
+func checkData(f *findings, s step, index int, p *pipelines.PromotionStatus) {
 	for j, environment := range s.after.Spec.Environments[:index+1] {
 		targets := s.after.Status.Environments[environment.Name].Targets
 		if len(targets) != len(environment.Targets) {

@@ -19,15 +19,15 @@ func promotedOnce(evidence Evidence) []Violation {
 		}
 		for name, e := range s.after.Status.Environments {
 			if e.Promotion != nil {
-				judgeSuccess(f, s, succeeded, name)
+				checkSuccess(f, s, succeeded, name)
 			}
 		}
 	}
-	judgeLedger(f, evidence.Ledger)
+	checkLedger(f, evidence.Ledger)
 	return f.found
 }
 
-func judgeSuccess(f *findings, s step, succeeded map[identity]bool, name string) {
+func checkSuccess(f *findings, s step, succeeded map[identity]bool, name string) {
 	p := s.after.Status.Environments[name].Promotion
 	id, before := identify(name, p), s.promotionBefore(name)
 	same := before != nil && identify(name, before) == id
@@ -56,8 +56,8 @@ func judgeSuccess(f *findings, s step, succeeded map[identity]bool, name string)
 	}
 }
 
-// judgeLedger finds promotions that were carried out twice.
-func judgeLedger(f *findings, ledger []Entry) {
+// checkLedger finds promotions that were carried out twice.
+func checkLedger(f *findings, ledger []Entry) {
 	opened, accepted, merged := map[string]int{}, map[string]int{}, map[Approval]int{}
 	for _, entry := range ledger {
 		switch entry.Event {

@@ -20,7 +20,7 @@ const (
 
 func TestPromotedOnce(t *testing.T) {
 	once := func() *story { return tell(false).becomes(attempting).becomes(succeeded) }
-	judge(t, "I9", map[string]example{
+	check(t, "I9", map[string]example{
 		"once": {once().becomes(complete).becomes(attempting, next).becomes(succeeded), ""},
 		"a retry": {
 			once().becomes(pipelines.PromotionStalled).becomes(attempting, func(p *pipelines.PromotionStatus) { p.Retries = 1 }).becomes(succeeded),
@@ -60,7 +60,7 @@ func TestPromotedOnce(t *testing.T) {
 
 func TestOneOpen(t *testing.T) {
 	first := func() *story { return tell(false).happened(Opened, 1, "k1", "1.1.0") }
-	judge(t, "I10", map[string]example{
+	check(t, "I10", map[string]example{
 		"one after the other": {first().happened(Closed, 1, "k1", "1.1.0").happened(Opened, 2, "k2", "1.2.0"), ""},
 		"two at once": {
 			first().happened(Opened, 2, "k2", "1.2.0").happened(Closed, 1, "k1", "1.1.0"),
@@ -83,7 +83,7 @@ func TestAtRest(t *testing.T) {
 }
 
 func TestApprovedFirst(t *testing.T) {
-	judge(t, "I11", map[string]example{
+	check(t, "I11", map[string]example{
 		"approved": {
 			tell(true).allowed("1.1.0").becomes(pipelines.PromotionUnapproved).becomes(attempting, approvedWith("n1")).becomes(succeeded),
 			"",
@@ -114,7 +114,7 @@ func TestApprovedFirst(t *testing.T) {
 
 func TestOnGoodData(t *testing.T) {
 	since := metav1.Now()
-	judge(t, "I12", map[string]example{
+	check(t, "I12", map[string]example{
 		"healthy":         {tell(false).becomes(attempting), ""},
 		"sick afterwards": {tell(false).becomes(attempting).sees("dev", pipelines.TargetStatus{Revision: "1.1.0"}), ""},
 		"sick": {
@@ -157,7 +157,7 @@ func TestStatusIsHonest(t *testing.T) {
 			p.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: reason, ObservedGeneration: generation}}
 		}
 	}
-	judge(t, "I13", map[string]example{
+	check(t, "I13", map[string]example{
 		"true":  {tell(false).write(condition("Fine", 1)), ""},
 		"wiped": {tell(false).wiped(), ""},
 		"ahead": {

@@ -111,7 +111,7 @@ type example struct {
 	want  string // empty if the rule is kept
 }
 
-func judge(t *testing.T, rule string, examples map[string]example) {
+func check(t *testing.T, rule string, examples map[string]example) {
 	t.Helper()
 	for _, r := range Rules() {
 		if r.ID != rule {
