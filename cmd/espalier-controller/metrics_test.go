@@ -264,7 +264,8 @@ func expressions(t *testing.T) map[string]string {
 	page := readComponent(t, "alerts/rules.yaml", &rules)
 	for _, group := range rules.Spec.Groups {
 		for _, rule := range group.Rules {
-			if _, twice := all[rule.Alert]; twice || rule.Labels["severity"] == "" || rule.Annotations["summary"] == "" || rule.Annotations["description"] == "" {
+			if _, twice := all[rule.Alert]; twice || rule.Labels["severity"] == "" || rule.Annotations["summary"] == "" ||
+				rule.Annotations["description"] == "" {
 				t.Errorf("the alert %q is there twice, or lacks severity, summary or description", rule.Alert)
 			}
 			if _, err := time.ParseDuration(rule.For); rule.For != "" && err != nil {

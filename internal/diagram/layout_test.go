@@ -166,7 +166,8 @@ func TestTheOrderAvoidsCrossings(t *testing.T) {
 	for _, box := range g.Layout().Boxes {
 		height[box.ID] = box.Y
 	}
-	if up, down := height["a"] < height["b"], height["x"] < height["y"]; up != down || (height["b"] < height["c"]) != (height["y"] < height["z"]) {
+	if up, down := height["a"] < height["b"], height["x"] < height["y"]; up != down ||
+		(height["b"] < height["c"]) != (height["y"] < height["z"]) {
 		t.Errorf("lines cross that need not: %v", height)
 	}
 }
@@ -211,7 +212,8 @@ func checkBoxes(t *testing.T, d diagram.Drawing) {
 }
 
 func inside(inner, outer diagram.Box) bool {
-	return inner.X >= outer.X && inner.Y >= outer.Y && inner.X+inner.Width <= outer.X+outer.Width && inner.Y+inner.Height <= outer.Y+outer.Height
+	return inner.X >= outer.X && inner.Y >= outer.Y && inner.X+inner.Width <= outer.X+outer.Width &&
+		inner.Y+inner.Height <= outer.Y+outer.Height
 }
 
 // checkLines fails unless lines start and end at the sides of their boxes and cross no other box, except for groups around their ends.

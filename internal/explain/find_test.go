@@ -56,7 +56,8 @@ func TestANewerSpecCountsFromTheNextJobOn(t *testing.T) {
 		var objects objecttree.Objects
 		objects.Put(shop)
 		advice := explain.AdviceFor(explain.Find(objects.Forest().Installation("", "shop"), nil)[0])
-		if told := strings.Contains(advice.Hint, "the spec changed after this job started") && advice.Ours[0][0] == "interrupt"; told != test.told {
+		if told := strings.Contains(advice.Hint, "the spec changed after this job started") &&
+			advice.Ours[0][0] == "interrupt"; told != test.told {
 			t.Errorf("%s: %+v", name, advice)
 		}
 	}
@@ -85,7 +86,8 @@ func TestAReleaseThatAnotherItemHasTakenOverIsToldOfASucceededInstallation(t *te
 		!strings.Contains(chains[0].Cause().Message, "release shops/web was taken over by deploy item default/other") {
 		t.Fatalf("the chains are %+v", chains)
 	}
-	if advice := explain.AdviceFor(chains[0]); !advice.Somebody || len(advice.Ours) > 0 || !strings.Contains(advice.Hint, "a different release") {
+	if advice := explain.AdviceFor(chains[0]); !advice.Somebody || len(advice.Ours) > 0 ||
+		!strings.Contains(advice.Hint, "a different release") {
 		t.Errorf("the advice is %+v", advice)
 	}
 }

@@ -106,7 +106,8 @@ spec:
 	if err := Write(&written, FormatYAML, manifests); err != nil {
 		t.Fatal(err)
 	}
-	if shown := written.String(); strings.Contains(shown, secret) || strings.Contains(shown, "deployItemsCompressed") || !strings.Contains(shown, "colour: green") {
+	if shown := written.String(); strings.Contains(shown, secret) || strings.Contains(shown, "deployItemsCompressed") ||
+		!strings.Contains(shown, "colour: green") {
 		t.Errorf("%.3000s", shown)
 	}
 }

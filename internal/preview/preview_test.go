@@ -207,7 +207,8 @@ func TestALaterJobOfATree(t *testing.T) {
 	if pg := linesOf(t, diff, "pg"); !strings.Contains(pg, "-size: 1\n+size: 7\n") {
 		t.Errorf("%s", pg)
 	}
-	if web := linesOf(t, diff, "web"); !strings.Contains(web, "-url: here\n") || !strings.Contains(web, "+url: there\n") || !strings.Contains(web, "<masked>") {
+	if web := linesOf(t, diff, "web"); !strings.Contains(web, "-url: here\n") || !strings.Contains(web, "+url: there\n") ||
+		!strings.Contains(web, "<masked>") {
 		t.Errorf("%s", web)
 	}
 	if d := cmp.Diff([]string{"Taken from the last job, because only a job can compute it: export url of shop/db."}, diff.Notes); d != "" {

@@ -423,7 +423,8 @@ func TestEveryDecision(t *testing.T) {
 				t.Fatalf("%+v, %v", outcome, err)
 			}
 			there := w.requests(line)
-			if len(there) != 1 || there[0].ID != outcome.Request.ID || there[0].Action != action || there[0].Revision != "1.3.0" || there[0].Run != 4 ||
+			if len(there) != 1 || there[0].ID != outcome.Request.ID || there[0].Action != action || there[0].Revision != "1.3.0" ||
+				there[0].Run != 4 ||
 				there[0].By == "" || there[0].Message != "as agreed" || there[0].Environment != "production" {
 				t.Errorf("there is %+v", there)
 			}
@@ -481,7 +482,8 @@ func TestDecisionsThatCannotBe(t *testing.T) {
 		t.Errorf("another decision while one stands: %v", err)
 	}
 	w.PatchStatus(line, `{"status":{"environments":{"production":{"promotion":{"state":"`+string(pipelines.PromotionComplete)+`"}}}}}`)
-	if outcome, err := w.ask.Decide(t.Context(), line, decision(pipelines.RequestPromote)); err != nil || !outcome.Made || outcome.Answer == "" {
+	if outcome, err := w.ask.Decide(t.Context(), line, decision(pipelines.RequestPromote)); err != nil || !outcome.Made ||
+		outcome.Answer == "" {
 		t.Errorf("what has happened before: %+v, %v", outcome, err)
 	}
 }

@@ -52,7 +52,8 @@ func TestAWayKeepsNamesAndNoCredential(t *testing.T) {
 			t.Errorf("%s: the kubeconfig is %s", name, made)
 		}
 		login, err := way.WithLogin("https://issuer", "me")
-		if config, loaded := clientcmd.Load([]byte(login)); err != nil || loaded != nil || config.AuthInfos[current.AuthInfo].Exec.Command != "kubectl" {
+		if config, loaded := clientcmd.Load([]byte(login)); err != nil || loaded != nil ||
+			config.AuthInfos[current.AuthInfo].Exec.Command != "kubectl" {
 			t.Errorf("%s: people log in by %s", name, login)
 		}
 		if _, err := ParseKubeconfig([]byte(login)); err == nil {

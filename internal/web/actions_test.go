@@ -286,7 +286,8 @@ func TestValuesNeedTheRightToReadThem(t *testing.T) {
 		}
 		var refused problem
 		denied := mayNot.get("/api/v1/" + path)
-		if denied.into(t, &refused); denied.StatusCode != http.StatusForbidden || refused.Command != "kubectl auth can-i get secrets -n "+namespace {
+		if denied.into(t, &refused); denied.StatusCode != http.StatusForbidden ||
+			refused.Command != "kubectl auth can-i get secrets -n "+namespace {
 			t.Errorf("%s: %s %s", path, denied.Status, denied.text)
 		}
 	}

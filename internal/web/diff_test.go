@@ -92,7 +92,8 @@ func TestWhatTheNextJobWouldChange(t *testing.T) {
 		changes["inner"].Change != "create" || changes["inner"].Ref.Kind != "Installation" {
 		t.Errorf("%s", answer.text)
 	}
-	if strings.Contains(answer.text, plantedSecret) || strings.Contains(answer.text, formerSecret) || strings.Contains(answer.text, "swordfish") {
+	if strings.Contains(answer.text, plantedSecret) || strings.Contains(answer.text, formerSecret) ||
+		strings.Contains(answer.text, "swordfish") {
 		t.Errorf("the secret is shown: %s", answer.text)
 	}
 	web := ""

@@ -179,7 +179,8 @@ func TestGitopsClustersAreLookedAt(t *testing.T) {
 		stream := v.follow("targets")
 		v.post("/api/v1/checks", struct{}{})
 		looked := checkIn(t, stream.until(func(e event) bool { return checkIn(t, e, "west") != nil }), "west")
-		if looked.Reachable != (reader.want == "") || !strings.Contains(looked.Error, reader.want) || looked.Reachable == (looked.Expires == nil) {
+		if looked.Reachable != (reader.want == "") || !strings.Contains(looked.Error, reader.want) ||
+			looked.Reachable == (looked.Expires == nil) {
 			t.Errorf("with %+v: %+v", reader.may, looked)
 		}
 	}

@@ -138,7 +138,8 @@ func TestExecutionsAreShownWithoutSecrets(t *testing.T) {
 		testkit.Create(t, cluster, e)
 		s := serve(t, cluster, Options{Namespaces: []string{namespace}})
 		answer := s.local(t).get("/api/v1/objects?kind=Execution&name=shop&namespace=" + namespace)
-		if strings.Contains(answer.text, plantedSecret) || !strings.Contains(answer.text, "colour: green") || strings.Contains(answer.text, "deployItemsCompressed") {
+		if strings.Contains(answer.text, plantedSecret) || !strings.Contains(answer.text, "colour: green") ||
+			strings.Contains(answer.text, "deployItemsCompressed") {
 			t.Errorf("of %d bytes: %s %.2000s", size, answer.Status, answer.text)
 		}
 		if err := cluster.Client().Delete(t.Context(), e); err != nil {

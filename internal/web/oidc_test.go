@@ -297,7 +297,8 @@ func loginWithProvider(t *testing.T, h *providerFixture) {
 	asked := b.get("/api/v1/me")
 	var told ways
 	asked.into(t, &told)
-	if asked.StatusCode != http.StatusUnauthorized || !slices.Equal(told.LoginWith, []string{"token", "oidc"}) || told.OIDCName != "Example SSO" {
+	if asked.StatusCode != http.StatusUnauthorized || !slices.Equal(told.LoginWith, []string{"token", "oidc"}) ||
+		told.OIDCName != "Example SSO" {
 		t.Errorf("before the login: %s %+v", asked.Status, told)
 	}
 	begun := b.begin("/installations/a/b?tab=values")

@@ -226,7 +226,8 @@ func TestAnAPIServerThatGoesAndComesBack(t *testing.T) {
 	cluster.Kill()
 	problem := stream.until(func(e event) bool { return e.name == "problem" })
 	var said struct{ Message, Since string }
-	if err := json.Unmarshal([]byte(problem.data), &said); err != nil || !strings.Contains(said.Message, "does not answer") || said.Since == "" {
+	if err := json.Unmarshal([]byte(problem.data), &said); err != nil || !strings.Contains(said.Message, "does not answer") ||
+		said.Since == "" {
 		t.Errorf("%v %+v", err, problem)
 	}
 	newcomer := v.follow("overview")

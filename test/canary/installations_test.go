@@ -559,7 +559,8 @@ func TestSecretsStaySecretOnTheirWay(t *testing.T) {
 	w.wantNone(canaries)
 }
 
-// What comes from a Secret that has changed since the job is shown neither as it is nor as it will be, and what others say about it neither.
+// What comes from a Secret that has changed since the job is shown neither as it is nor as it will be, and what others say about it
+// neither.
 func TestNoPreviewShowsASecret(t *testing.T) {
 	w := newWorld(t)
 	w.target("cluster", w.kubeconfig)

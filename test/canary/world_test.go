@@ -47,8 +47,8 @@ type world struct {
 	answers   *stream
 }
 
-// process is the log of the controllers, at the highest level, and what the web UI keeps of it. All tests share it: a process has one logger,
-// and goroutines of a stopped manager still use it when the next test starts.
+// process is the log of the controllers, at the highest level, and what the web UI keeps of it. All tests share it: a process has one
+// logger, and goroutines of a stopped manager still use it when the next test starts.
 type process struct {
 	written *stream
 	logger  logr.Logger

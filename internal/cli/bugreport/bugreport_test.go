@@ -69,7 +69,8 @@ func (c *canaries) plant() string {
 	return (*c)[len(*c)-1]
 }
 
-// plantEverywhere fills every field that takes values, and has the controllers and people quote what is in Secrets, Targets and DataObjects.
+// plantEverywhere fills every field that takes values, and has the controllers and people quote what is in Secrets, Targets and
+// DataObjects.
 func plantEverywhere(t *testing.T, server *testkit.APIServer, namespace string) canaries {
 	t.Helper()
 	var c canaries
@@ -139,7 +140,8 @@ func TestNoValueIsInTheReport(t *testing.T) {
 					t.Errorf("%s lacks %q:\n%s", path, want, text)
 				}
 			}
-			if said := files["objects/installations.yaml"]; !strings.Contains(said, "at https://example.com/") || !strings.Contains(said, "<masked>") {
+			if said := files["objects/installations.yaml"]; !strings.Contains(said, "at https://example.com/") ||
+				!strings.Contains(said, "<masked>") {
 				t.Errorf("of the error is left:\n%s", said)
 			}
 		})

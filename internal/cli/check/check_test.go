@@ -148,7 +148,8 @@ func wants(t *testing.T, report check.Report, want check.Finding) {
 func TestWhatIsWrongIsFound(t *testing.T) {
 	e := newEstate(t)
 	result := clitest.Run(t, e.server, e.namespace, clitest.Call{Command: check.New})
-	if result.Code != cli.ExitOK || !strings.Contains(result.Stdout, "Errors: 0, warnings: 0, unknown: 0") || strings.Count(result.Stdout, "ok  ") != 9 {
+	if result.Code != cli.ExitOK || !strings.Contains(result.Stdout, "Errors: 0, warnings: 0, unknown: 0") ||
+		strings.Count(result.Stdout, "ok  ") != 9 {
 		t.Fatalf("of an installation without fault it is said, with exit code %d:\n%s%s", result.Code, result.Stdout, result.Stderr)
 	}
 	for name, test := range faults(e) {
@@ -321,7 +322,8 @@ func TestBeforeAnInstallation(t *testing.T) {
 	result, report := e.check(t, "--pre", "--as=somebody")
 	found := false
 	for _, finding := range report.Findings {
-		found = found || finding.Level == check.Wrong && finding.Check == "your rights" && strings.Contains(finding.Message, "create customresourcedefinitions")
+		found = found || finding.Level == check.Wrong && finding.Check == "your rights" &&
+			strings.Contains(finding.Message, "create customresourcedefinitions")
 	}
 	if result.Code != cli.ExitNeedsSomebody || !found {
 		t.Errorf("of somebody without rights it is said, with %d: %+v", result.Code, report.Findings)

@@ -145,7 +145,8 @@ func TestSelectorsChooseTrees(t *testing.T) {
 		Answers []struct{ Subject struct{ Name string } }
 	}
 	got := clitest.Run(t, server, namespace, clitest.Call{Command: why.New, Args: []string{"-l", "team in (one, two)", "-o", "json"}})
-	if err := json.Unmarshal([]byte(got.Stdout), &printed); err != nil || len(printed.Answers) != 3 || printed.Answers[2].Subject.Name != "shop" {
+	if err := json.Unmarshal([]byte(got.Stdout), &printed); err != nil || len(printed.Answers) != 3 ||
+		printed.Answers[2].Subject.Name != "shop" {
 		t.Errorf("%v: %+v", err, got)
 	}
 	got = clitest.Run(t, server, namespace, clitest.Call{Command: why.New, Args: []string{"-l", "team=one"}})

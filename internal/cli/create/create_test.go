@@ -206,7 +206,8 @@ func TestCreatedInstallationsRun(t *testing.T) {
 	asked := clitest.Run(t, w.APIServer, w.Namespace, clitest.Call{
 		Command: create.New, Args: append(base, "--dry-run=server"), Terminal: &clitest.Terminal{Width: 80, Height: 24}, Stdin: "\n\n\nhere\n",
 	})
-	if asked.Code != 0 || !strings.Contains(asked.Stderr, "Targets in this namespace: here\n") || !strings.Contains(asked.Stderr, "TARGET:   write TARGET\n") {
+	if asked.Code != 0 || !strings.Contains(asked.Stderr, "Targets in this namespace: here\n") ||
+		!strings.Contains(asked.Stderr, "TARGET:   write TARGET\n") {
 		t.Errorf("asked for a Target, it ends with %d: %s", asked.Code, asked.Stderr)
 	}
 	passOn(t, w)

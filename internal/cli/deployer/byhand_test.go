@@ -108,7 +108,8 @@ func (d *byHand) concerns(item *lsv1alpha1.DeployItem) bool {
 		return true
 	}
 	return item.Spec.Flow == lsv1alpha1.FlowContinuous && d.breaks != "continuous" && (!status.Phase.IsCompleted() ||
-		status.ObservedGeneration != item.Generation || item.Annotations[lsv1alpha1.OperationAnnotation] != "" || !item.DeletionTimestamp.IsZero())
+		status.ObservedGeneration != item.Generation || item.Annotations[lsv1alpha1.OperationAnnotation] != "" ||
+		!item.DeletionTimestamp.IsZero())
 }
 
 func (d *byHand) pickUp(ctx context.Context, item *lsv1alpha1.DeployItem, phase lsv1alpha1.Phase) error {
@@ -224,7 +225,8 @@ func TestEachRuleCanBeBroken(t *testing.T) {
 			world := withByHand(t, breaks)
 			call := byHandInputs.call(t, append([]string{"-o", "json", "--rule=" + test.rule}, test.args...)...)
 			got := clitest.Run(t, world.APIServer, world.Namespace, call)
-			if said := outcomes(t, got)[test.rule]; got.Code != cli.ExitFailed || !strings.HasPrefix(said, "Broken: ") || !strings.Contains(said, test.want) {
+			if said := outcomes(t, got)[test.rule]; got.Code != cli.ExitFailed || !strings.HasPrefix(said, "Broken: ") ||
+				!strings.Contains(said, test.want) {
 				t.Errorf("exit code %d, %q; want %q\n%s", got.Code, said, test.want, got.Stderr)
 			}
 		})

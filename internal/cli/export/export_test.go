@@ -217,7 +217,8 @@ func TestAnExportWithoutSecrets(t *testing.T) {
 		}
 	}
 	for _, object := range objects {
-		if name, _, _ := unstructured.NestedString(object.Object, "spec", "secretRef", "name"); object.GetKind() == "Target" && name != "cluster-access" {
+		if name, _, _ := unstructured.NestedString(object.Object, "spec", "secretRef", "name"); object.GetKind() == "Target" &&
+			name != "cluster-access" {
 			t.Errorf("the Target is %+v", object.Object)
 		}
 	}

@@ -51,7 +51,8 @@ func TestTargetSyncs(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "other", Labels: map[string]string{"team": "shop"}},
 		Spec:       lsv1alpha1.TargetSyncSpec{SourceNamespace: "b", SecretRef: lsv1alpha1.LocalSecretReference{Name: "access"}},
 	})
-	if got := ask("targetsyncs", "-l", "team=shop"); strings.Contains(got.Stdout, "clusters  ") || !strings.Contains(got.Stdout, "another TargetSync, clusters") {
+	if got := ask("targetsyncs", "-l", "team=shop"); strings.Contains(got.Stdout, "clusters  ") ||
+		!strings.Contains(got.Stdout, "another TargetSync, clusters") {
 		t.Errorf("%+v", got)
 	}
 	for text, args := range map[string][]string{

@@ -66,7 +66,8 @@ func TestARollbackInstallsWhatWasInstalled(t *testing.T) {
 
 	before := w.root()
 	got = w.run(history.NewRollback, "shop", "--dry-run")
-	if after := w.root(); got.Code != cli.ExitOK || after.Generation != before.Generation || after.Annotations[lsv1alpha1.OperationAnnotation] != "" {
+	if after := w.root(); got.Code != cli.ExitOK || after.Generation != before.Generation ||
+		after.Annotations[lsv1alpha1.OperationAnnotation] != "" {
 		t.Errorf("a dry run has changed generation %d to %d: %+v", before.Generation, after.Generation, got)
 	}
 	contains(t, got.Stdout, "--- present spec\n+++ revision 2\n", "@@ ", "-", "colour: {{ broken", "+", "colour: blue")

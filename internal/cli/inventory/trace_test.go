@@ -267,7 +267,8 @@ func TestTraceToAPromotion(t *testing.T) {
 		t.Fatalf("origins: %+v", found.Origins)
 	}
 	for _, o := range found.Origins {
-		if o.Promotion == nil || o.Promotion.PullRequest.URL != "https://git.example.com/shop/pulls/7" || o.Environment != "production" || o.First {
+		if o.Promotion == nil || o.Promotion.PullRequest.URL != "https://git.example.com/shop/pulls/7" || o.Environment != "production" ||
+			o.First {
 			t.Errorf("the promotion: %+v", o)
 		}
 	}

@@ -220,7 +220,8 @@ func TestTheCheckFindsWhatIsDifferent(t *testing.T) {
 	e.checkNoTrace(canary, result)
 
 	blocked := e.migrate("--yes")
-	if blocked.Code != cli.ExitNeedsSomebody || !strings.Contains(blocked.Stderr, "nothing was changed") || strings.Contains(blocked.Stderr, codeJobRunning) {
+	if blocked.Code != cli.ExitNeedsSomebody || !strings.Contains(blocked.Stderr, "nothing was changed") ||
+		strings.Contains(blocked.Stderr, codeJobRunning) {
 		t.Errorf("the take-over ends with %d:\n%s", blocked.Code, blocked.Stderr)
 	}
 	e.checkNoTrace(canary, blocked)
@@ -372,8 +373,8 @@ func (e *estate) setRevisions(p *pipelines.Pipeline, revisions ...string) {
 	e.SetStatus(client.Object(p), map[string]any{"environments": environments})
 }
 
-// Whoever brings Landscaper back while it is taken over is noticed, since both must not run. Going back loses what Landscaper does not know,
-// which is said before.
+// Whoever brings Landscaper back while it is taken over is noticed, since both must not run. Going back loses what Landscaper does not
+// know, which is said before.
 func TestGoingBackLosesNothingUnsaid(t *testing.T) {
 	e := landscaped(t)
 	transport := faults.New(faults.Plan{})

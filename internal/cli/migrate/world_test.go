@@ -148,8 +148,8 @@ func (e *estate) report(args ...string) (clitest.Result, Report) {
 	return result, report
 }
 
-// everything is the state of all that a migration may touch or must not touch, by kind and name. Objects of users count with their versions:
-// nothing may be written.
+// everything is the state of all that a migration may touch or must not touch, by kind and name. Objects of users count with their
+// versions: nothing may be written.
 func (e *estate) everything() map[string]string {
 	e.Helper()
 	state := map[string]string{}

@@ -120,7 +120,8 @@ func TestTheReasonOfASuspensionDoesNotSteerTheTerminal(t *testing.T) {
 	}
 	for _, args := range [][]string{nil, {"--wait"}} {
 		got := s.start(t, args...).Wait(t)
-		if text := got.Stdout + got.Stderr; !strings.Contains(text, "is suspended by jo: audit]0;title") || strings.ContainsAny(text, "\x1b\x07\u202e") {
+		if text := got.Stdout + got.Stderr; !strings.Contains(text, "is suspended by jo: audit]0;title") ||
+			strings.ContainsAny(text, "\x1b\x07\u202e") {
 			t.Errorf("%q: %+v", args, got)
 		}
 	}

@@ -120,7 +120,8 @@ func TestCreateAndCheck(t *testing.T) {
 	file := planOf(t, p.APIServer).file(t)
 	for _, dry := range []string{"client", "server"} {
 		result := p.run("", "create", "production", "--from-kubeconfig", file, "--dry-run="+dry, "-o", "yaml")
-		if result.Code != 0 || !strings.Contains(result.Stdout, "kubeconfig: <masked>") || !strings.Contains(result.Stdout, "name: production-access") {
+		if result.Code != 0 || !strings.Contains(result.Stdout, "kubeconfig: <masked>") ||
+			!strings.Contains(result.Stdout, "name: production-access") {
 			t.Errorf("dry run %s, exit code %d:\n%s%s", dry, result.Code, result.Stdout, result.Stderr)
 		}
 		if made, secret := p.stored("production", "production-access"); made != nil || secret != nil {
@@ -318,7 +319,8 @@ func TestKubeconfigsThatAreRefused(t *testing.T) {
 		"do not go together":                {"check", "x", "-A"},
 		"some time to answer":               {"check", "x", "--timeout=0s"},
 	} {
-		if result := clitest.RunAlone(t, clitest.Call{Command: target.New, Args: args}); result.Code != cli.ExitError || !strings.Contains(result.Stderr, want) {
+		if result := clitest.RunAlone(t, clitest.Call{Command: target.New, Args: args}); result.Code != cli.ExitError ||
+			!strings.Contains(result.Stderr, want) {
 			t.Errorf("%v ends with %d: %s", args, result.Code, result.Stderr)
 		}
 	}
@@ -397,7 +399,8 @@ func TestChecksEndAsTheirTargetsAre(t *testing.T) {
 		t.Errorf("of all it is said, with exit code %d: %+v", checked.code, checked)
 	}
 	table := p.run("", "check", "good", "revoked", "--timeout=3m")
-	if !strings.Contains(table.Stdout, "NAME      STATUS   VERSION") || !strings.Contains(table.Stdout, "\nNext for revoked:\n  put a new one") {
+	if !strings.Contains(table.Stdout, "NAME      STATUS   VERSION") ||
+		!strings.Contains(table.Stdout, "\nNext for revoked:\n  put a new one") {
 		t.Errorf("the table:\n%s%s", table.Stdout, table.Stderr)
 	}
 
@@ -408,7 +411,8 @@ func TestChecksEndAsTheirTargetsAre(t *testing.T) {
 	for args, want := range map[string]string{
 		"nowhere": "target nowhere does not exist", "good --as=nobody": "cannot read target good", "--all --as=nobody": "cannot list Targets",
 	} {
-		if result := p.run("", append([]string{"check"}, strings.Fields(args)...)...); result.Code != cli.ExitNotFound || !strings.Contains(result.Stderr, want) {
+		if result := p.run("", append([]string{"check"}, strings.Fields(args)...)...); result.Code != cli.ExitNotFound ||
+			!strings.Contains(result.Stderr, want) {
 			t.Errorf("check %s ends with %d: %s", args, result.Code, result.Stderr)
 		}
 	}

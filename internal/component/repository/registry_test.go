@@ -160,7 +160,8 @@ func TestResolvers(t *testing.T) {
 	artifactOf(t, store(t, c, two), "images/x", "1", "application/vnd.example", blob{"text/plain", "image"})
 	written{name: "example.org/image", version: "1.0.0", resources: `{name: image, type: t, version: 1.0.0, access: {type: ociArtifact, imageReference: "` + two.Host + `/images/x:1"}}`}.push(t, store(t, c, two))
 	r := New(Options{Client: c, Resolvers: []credentials.Resolver{resolver(two.URL, "")}})
-	if got, err := read(t.Context(), t, r, component.Coordinates{Name: "example.org/image", Version: "1.0.0"}, "image"); err != nil || string(got.Data) != "image" {
+	if got, err := read(t.Context(), t, r, component.Coordinates{Name: "example.org/image", Version: "1.0.0"}, "image"); err != nil ||
+		string(got.Data) != "image" {
 		t.Errorf("got %q, %v", got.Data, err)
 	}
 	_, err := New(Options{Client: c}).Descriptor(t.Context(), component.Coordinates{Name: "a", Version: "1.0.0"})

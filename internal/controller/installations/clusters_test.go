@@ -165,7 +165,8 @@ func TestTemplatesAskClustersOfImportedTargets(t *testing.T) {
 	}
 	timed := export["timed"].(map[string]any)
 	ends, err := time.Parse(time.RFC3339, fmt.Sprint(timed["expirationTimestampReadable"]))
-	if err != nil || float64(ends.Unix()) != timed["expirationTimestamp"] || decoded(t, timed["kubeconfig"]) == early || time.Until(ends) > 2*time.Hour {
+	if err != nil || float64(ends.Unix()) != timed["expirationTimestamp"] || decoded(t, timed["kubeconfig"]) == early ||
+		time.Until(ends) > 2*time.Hour {
 		t.Errorf("it ends at %v, that is %v: %v", timed["expirationTimestamp"], timed["expirationTimestampReadable"], err)
 	}
 	if login := decoded(t, export["login"]); !strings.Contains(login, "--oidc-issuer-url=https://issuer.example.com") ||
@@ -173,7 +174,8 @@ func TestTemplatesAskClustersOfImportedTargets(t *testing.T) {
 		t.Errorf("people log in by %s", login)
 	}
 	shoot := w.deployed("spiff")
-	if decoded(t, shoot["shoot"]) != "kubeconfig of east" || shoot["timed"].(map[string]any)["expirationTimestampReadable"] != "2126-01-02T03:04:05Z" {
+	if decoded(t, shoot["shoot"]) != "kubeconfig of east" ||
+		shoot["timed"].(map[string]any)["expirationTimestampReadable"] != "2126-01-02T03:04:05Z" {
 		t.Errorf("the shoot is %v", shoot)
 	}
 	if got := g.tokens(); got != 2 {

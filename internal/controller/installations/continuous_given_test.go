@@ -164,7 +164,8 @@ func TestCON53_AFailureAwaitsWhatIsInWork(t *testing.T) {
 	low := &lsv1alpha1.DeployItem{}
 	low.Namespace, low.Name = w.namespace, execution.ItemName("root", "low")
 	waiting := testkit.Eventually(t, w.server, w.executionOf("root"), testkit.Is("about to fail", func(e *lsv1alpha1.Execution) bool {
-		return e.Status.Phase.IsFinal() || len(e.Status.Conditions) > 0 && strings.Contains(e.Status.Conditions[0].Message, "the execution then fails")
+		return e.Status.Phase.IsFinal() || len(e.Status.Conditions) > 0 &&
+			strings.Contains(e.Status.Conditions[0].Message, "the execution then fails")
 	}))
 	if said := waiting.Status.Conditions[0].Message; waiting.Status.Phase != lsv1alpha1.PhaseProgressing || !strings.Contains(said, "low") {
 		t.Errorf("in phase %s it says %q", waiting.Status.Phase, said)

@@ -60,7 +60,8 @@ func TestPIP22_ChecksAreToldAndMergingDoesNotWaitForThem(t *testing.T) {
 	if url := checksOf(p).URL; !strings.HasSuffix(url, "/pull-requests/1/builds") {
 		t.Errorf("the checks are at %s", url)
 	}
-	if hold := p.Status.Holds[0]; hold.Reason != pipelines.HoldWaitingForMerge || !strings.HasSuffix(hold.Message, "; its checks failed: lint") {
+	if hold := p.Status.Holds[0]; hold.Reason != pipelines.HoldWaitingForMerge ||
+		!strings.HasSuffix(hold.Message, "; its checks failed: lint") {
 		t.Errorf("hold %+v", hold)
 	}
 	h.fail("builds", http.StatusInternalServerError)

@@ -62,7 +62,8 @@ func TestPodsThatDoNotStart(t *testing.T) {
 			Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "no such image"},
 		}}}
 	})
-	if got := lastError(w.fails(stuck)); !strings.HasPrefix(got, "RunMainContainer | ErrImagePull | ") || !strings.Contains(got, "no such image") {
+	if got := lastError(w.fails(stuck)); !strings.HasPrefix(got, "RunMainContainer | ErrImagePull | ") ||
+		!strings.Contains(got, "no such image") {
 		t.Errorf("got %s", got)
 	}
 	w.terminates(pod)

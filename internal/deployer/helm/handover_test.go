@@ -48,7 +48,8 @@ func TestFromATemplateToARelease(t *testing.T) {
 		t.Error(diff)
 	}
 	definition := &apiextensionsv1.CustomResourceDefinition{}
-	if err := w.server.Client().Get(t.Context(), client.ObjectKey{Name: "gates." + group}, definition); err != nil || definition.DeletionTimestamp != nil {
+	if err := w.server.Client().Get(t.Context(), client.ObjectKey{Name: "gates." + group}, definition); err != nil ||
+		definition.DeletionTimestamp != nil {
 		t.Errorf("the definition is gone, and with it all its objects: %v", err)
 	}
 	w.delete()

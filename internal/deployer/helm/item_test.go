@@ -89,7 +89,8 @@ func TestAnItemWhoseHookDoesNotEndSaysSoInTime(t *testing.T) {
 	w.process()
 	w.begin("first")
 	told := testkit.Eventually(t, w.server, w.item, testkit.Is("told of an error", func(i *landscaper.DeployItem) bool { return i.Status.LastError != nil }))
-	if !strings.Contains(told.Status.LastError.Message, "the hook Job migrate") || !slices.Contains(told.Status.LastError.Codes, landscaper.ErrorTimeout) {
+	if !strings.Contains(told.Status.LastError.Message, "the hook Job migrate") ||
+		!slices.Contains(told.Status.LastError.Codes, landscaper.ErrorTimeout) {
 		t.Errorf("the last error is %+v", told.Status.LastError)
 	}
 	if told.Status.Phase.IsFinal() {

@@ -39,7 +39,8 @@ func TestHelmPrintsNoValues(t *testing.T) {
 	if !strings.Contains(loud.String(), "correct-horse") || !strings.Contains(loud.String(), "battery") {
 		t.Errorf("Helm prints no values any more, so nothing has to be left out: %s", &loud)
 	}
-	if got := quiet.String(); strings.Contains(got, "correct-horse") || strings.Contains(got, "battery") || !strings.Contains(got, "something else") {
+	if got := quiet.String(); strings.Contains(got, "correct-horse") || strings.Contains(got, "battery") ||
+		!strings.Contains(got, "something else") {
 		t.Errorf("this was printed: %s", got)
 	}
 	if _, ok := filtered.(*warningless); !ok {

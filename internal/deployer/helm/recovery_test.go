@@ -152,7 +152,8 @@ func TestAnOperationOfSomebodyElseIsAwaited(t *testing.T) {
 		t.Fatal(err)
 	}
 	progress, err := w.pass()
-	if err != nil || progress.Waiting.Code != helm.WaitingForHelm || !strings.Contains(progress.Waiting.Message, "revision 1 is pending-upgrade") {
+	if err != nil || progress.Waiting.Code != helm.WaitingForHelm ||
+		!strings.Contains(progress.Waiting.Message, "revision 1 is pending-upgrade") {
 		t.Fatalf("%+v, %v", progress, err)
 	}
 	if _, err := w.goOnAfter(func() { w.changeRecord(1, pending(common.StatusDeployed)) }); err != nil {

@@ -138,7 +138,8 @@ func TestCreateNamespace(t *testing.T) {
 			}
 			w.delete()
 			namespace := &corev1.Namespace{}
-			if err := w.server.Client().Get(t.Context(), client.ObjectKey{Name: other}, namespace); err != nil || namespace.DeletionTimestamp != nil {
+			if err := w.server.Client().Get(t.Context(), client.ObjectKey{Name: other}, namespace); err != nil ||
+				namespace.DeletionTimestamp != nil {
 				t.Errorf("the namespace was deleted: %v", err)
 			}
 		})

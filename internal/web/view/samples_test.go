@@ -91,7 +91,8 @@ func TestHostileObjects(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		page := view.NewInstallation(s, "a", name)
 		noNulls(t, page)
-		if page.Why == nil || !strings.Contains(page.Why.Quote, "<script>") && !strings.Contains(page.Why.Quote, "installations wait for each other") {
+		if page.Why == nil || !strings.Contains(page.Why.Quote, "<script>") &&
+			!strings.Contains(page.Why.Quote, "installations wait for each other") {
 			t.Errorf("%s: the words of others must stay as they are: %+v", name, page.Why)
 		}
 	}

@@ -23,8 +23,8 @@ import (
 	"espalier.dev/internal/testkit/program"
 )
 
-// installed returns a Gitea. It occupies the usual port, or somebody else does: a Gitea that is to keep its port between two starts must not
-// share it with tests of other packages.
+// installed returns a Gitea. It occupies the usual port, or somebody else does: a Gitea that is to keep its port between two starts must
+// not share it with tests of other packages.
 func installed(t *testing.T) string {
 	t.Helper()
 	if listener, err := listenAt(usualPort); err == nil {

@@ -129,7 +129,8 @@ func TestListenUI(t *testing.T) {
 		t.Errorf("the other address is %s", listener.Addr())
 	}
 	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0"} {
-		if _, err := listenUI(options{uiAddr: address, uiAddrChosen: true}); err == nil || !strings.Contains(err.Error(), "nothing is encrypted") {
+		if _, err := listenUI(options{uiAddr: address, uiAddrChosen: true}); err == nil ||
+			!strings.Contains(err.Error(), "nothing is encrypted") {
 			t.Errorf("%s, which others can reach: %v", address, err)
 		}
 	}

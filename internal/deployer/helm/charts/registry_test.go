@@ -271,7 +271,8 @@ func TestARegistryWithAPasswordNeedsACredential(t *testing.T) {
 	chart := s.ref(s.URL + "/charts/shop:1.0.0")
 
 	_, err := s.source.Fetch(t.Context(), charts.Request{Chart: chart, Namespace: s.namespace})
-	if err == nil || !strings.Contains(err.Error(), "there is no Context "+s.namespace+"/default") || failure.KindOf(err) != failure.Retryable {
+	if err == nil || !strings.Contains(err.Error(), "there is no Context "+s.namespace+"/default") ||
+		failure.KindOf(err) != failure.Retryable {
 		t.Errorf("without a Context: %v", err)
 	}
 	if codes := failure.DetailsOf(err).Codes; len(codes) != 1 || codes[0] != string(landscaper.ErrorUnauthorized) {

@@ -135,7 +135,8 @@ func TestPackedSubchartsAreUnpacked(t *testing.T) {
 		t.Fatal(err)
 	}
 	loaded, err := opened.Load()
-	if err != nil || len(loaded.Dependencies()) != 1 || loaded.Dependencies()[0].Name() != "inner" || len(loaded.Dependencies()[0].Templates) != 1 {
+	if err != nil || len(loaded.Dependencies()) != 1 || loaded.Dependencies()[0].Name() != "inner" ||
+		len(loaded.Dependencies()[0].Templates) != 1 {
 		t.Errorf("%+v, %v", loaded.Dependencies(), err)
 	}
 }
