@@ -148,6 +148,11 @@ var jobs = []Mutant{
 		New: "return newBackoff(retryBase, retryBase, rand.Float64)",
 	},
 	{
+		ID: "JOB-30", Breaks: "retries have no jitter", File: "internal/loop/backoff.go",
+		Old: "factor := 1 - jitter + 2*jitter*b.random()",
+		New: "factor := 1.0",
+	},
+	{
 		ID: "JOB-30", Breaks: "the next attempt comes at another time than the message names", File: "internal/loop/loop.go",
 		Old: "return reconcile.Result{RequeueAfter: max(retryBase, at.Sub(l.Clock.Now()))}, nil",
 		New: "return reconcile.Result{}, err",
