@@ -54,8 +54,12 @@ func TestARunEndsOnce(t *testing.T) {
 	}
 	finish(&i.Status.RunStatus, lsv1alpha1.PhaseSucceeded)
 	r, ended := Ended("c", mark, i, start)
-	if !ended || r.Job != job || r.Result != "Succeeded" || r.Parent != "above" || r.Reason != "" {
-		t.Errorf("got %+v, %v", r, ended)
+	want := Run{
+		Controller: "c", Kind: "DeployItem", Key: client.ObjectKeyFromObject(i), UID: "item", Parent: "above", Job: job, Result: "Succeeded",
+		Triggered: after(0).Time, Begun: after(2).Time, Waited: after(5).Time, Ended: after(12).Time,
+	}
+	if diff := cmp.Diff(want, r); diff != "" || !ended {
+		t.Errorf("ended %t (-want +got):\n%s", ended, diff)
 	}
 	if r, ended := Ended("c", MarkOf(i), i, start); ended {
 		t.Errorf("it has ended twice: %+v", r)

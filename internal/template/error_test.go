@@ -6,9 +6,10 @@ package template_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/template"
@@ -76,12 +77,9 @@ func TestErrorIsTerminal(t *testing.T) {
 		"a limit":                            {template.NewError(template.Source{}, template.Place{}, "", fmt.Errorf("rendering: %w", limit)).WithInput(nil), template.ReasonLimit},
 	} {
 		err := fmt.Errorf("installation x: %w", c.err.Terminal())
-		details := failure.DetailsOf(err)
-		if failure.KindOf(err) != failure.Terminal || details.Operation != template.Operation || details.Reason != c.reason {
-			t.Errorf("%s is %v with %+v", name, failure.KindOf(err), details)
-		}
-		if !slices.Equal(details.Codes, []string{"ERR_CONFIGURATION_PROBLEM"}) {
-			t.Errorf("%s has the codes %v", name, details.Codes)
+		want := failure.Details{Operation: template.Operation, Reason: c.reason, Codes: []string{"ERR_CONFIGURATION_PROBLEM"}}
+		if diff := cmp.Diff(want, failure.DetailsOf(err)); diff != "" || failure.KindOf(err) != failure.Terminal {
+			t.Errorf("%s is %v (-want +got):\n%s", name, failure.KindOf(err), diff)
 		}
 		var found *template.Error
 		if !errors.As(err, &found) || found != c.err {
