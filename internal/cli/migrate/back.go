@@ -15,9 +15,33 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/definitions"
 )
+
+// removeFinalizer removes Espalier's finalizer from Pipelines: without its controllers, they could not be deleted any more.
+func (m *migration) removeFinalizer(ctx context.Context) ([]Step, error) {
+	var steps []Step
+	var list pipelines.PipelineList
+	err := m.each(ctx, &list, func() error {
+		for i := range list.Items {
+			p := &list.Items[i]
+			before := p.DeepCopy()
+			if !controllerutil.RemoveFinalizer(p, m.system.finalizer) {
+				continue
+			}
+			err := m.client.Patch(ctx, p, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+			if client.IgnoreNotFound(err) != nil {
+				return fmt.Errorf("pipeline %s/%s: %w", p.Namespace, p.Name, err)
+			}
+			steps = append(steps, Step{"Pipeline " + p.Namespace + "/" + p.Name, "finalizer removed"})
+		}
+		return nil
+	})
+	return steps, m.access.Explain(err, "remove the finalizer of Pipelines", "")
+}
 
 // restoreDefinitions puts back the definitions as they were.
 func (m *migration) restoreDefinitions(ctx context.Context) ([]Step, error) {

@@ -24,6 +24,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/check"
+	"espalier.dev/internal/pipeline"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/clitest"
 	"espalier.dev/internal/testkit/faults"
@@ -352,7 +353,26 @@ func TestPipelinesOfWeave(t *testing.T) {
 	if e.replicas("pipeline-controller") != 0 {
 		t.Error("the controller runs")
 	}
-	e.succeeds("--back", "--yes")
+	// Its controllers hold Pipelines with open pull requests. Somebody deletes one of them, without an end.
+	build := func(name string) *pipelines.Pipeline {
+		return testkit.Pipeline(e.Namespace, name).App("example.com/v1", "Thing", name).Environment("dev", e.Namespace).Build()
+	}
+	held, deleted := build("held"), build("deleted")
+	held.Finalizers = []string{"example.com/other", pipeline.Finalizer}
+	deleted.Finalizers = []string{pipeline.Finalizer}
+	e.Create(held, deleted)
+	e.Delete(deleted)
+	if result := e.succeeds("--back", "--yes"); !strings.Contains(result.Stderr, "Pipeline <namespace>/held: finalizer removed") {
+		t.Errorf("the removed finalizers are not told:\n%s", result.Stderr)
+	}
+	if e.Read(deleted) {
+		t.Error("the deleted Pipeline is still there")
+	}
+	if !e.Read(held) || !slices.Equal(held.Finalizers, []string{"example.com/other"}) {
+		t.Errorf("a Pipeline has the finalizers %v", held.Finalizers)
+	}
+	e.Patch(held, `{"metadata":{"finalizers":null}}`)
+	e.Delete(held)
 	e.checkAsBefore(before)
 	if diff := cmp.Diff(objects, e.objects()); diff != "" {
 		t.Errorf("objects were written:\n%s", diff)

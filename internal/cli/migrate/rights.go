@@ -11,6 +11,7 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/cli"
 )
 
@@ -58,6 +59,9 @@ func (m *migration) needed() []right {
 	if m.back {
 		rights = append(rights, right{extensionsGroup, crdResource, "update", ""}, right{extensionsGroup, crdResource, "create", ""},
 			right{"", configResource, "delete", m.home})
+		if m.system.finalizer != "" {
+			rights = append(rights, right{pipelines.GroupName, "pipelines", "patch", ""})
+		}
 		return sorted(append(rights, m.webhookRights("create")...))
 	}
 	rights = append(rights, right{extensionsGroup, crdResource, "create", ""}, right{extensionsGroup, crdResource, "patch", ""},

@@ -15,6 +15,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/cli/check"
+	"espalier.dev/internal/pipeline"
 )
 
 // system is one that a cluster can be taken over from.
@@ -35,6 +36,8 @@ type system struct {
 	unused []string
 	// jobs says that its objects have jobs.
 	jobs bool
+	// finalizer is one of Pipelines that no controller but Espalier's removes; empty if there is none.
+	finalizer string
 	// remains is what going back does not undo.
 	remains []string
 }
@@ -66,7 +69,8 @@ func weavePipelines() *system {
 	return &system{
 		name: "weave-pipelines", title: "Weave's pipeline-controller", groups: []string{pipelines.GroupName, gitops.GroupName},
 		images: check.WeaveImages, others: check.LandscaperImages, another: "Landscaper",
-		visitors: map[string]func(context.Context, *examination, *unstructured.Unstructured) error{"pipelines": visitPipeline},
+		visitors:  map[string]func(context.Context, *examination, *unstructured.Unstructured) error{"pipelines": visitPipeline},
+		finalizer: pipeline.Finalizer,
 		remains: []string{
 			"Promotions stay as they are: merged changes stay merged, and pull requests of Espalier stay open. Close those that you do not want.",
 			"What Espalier has recorded about runs, approvals and promotions disappears when the other controller next writes a status.",

@@ -49,10 +49,14 @@ func (m *migration) perform(ctx context.Context, report *Report) error {
 	if m.back {
 		actions = []action{
 			{"Wait until the pods of Espalier have stopped", func(ctx context.Context) ([]Step, error) { return nil, m.awaitPods(ctx, m.ours) }},
+			{"Remove the finalizer of Espalier", m.removeFinalizer},
 			{"Restore the CRDs of " + m.system.title, m.restoreDefinitions},
 			{"Start the controllers of " + m.system.title, m.restoreDeployments},
 			{"Restore their webhooks", m.restoreWebhooks},
 			{"Delete the record", m.forget},
+		}
+		if m.system.finalizer == "" {
+			actions = slices.Delete(actions, 1, 2)
 		}
 	} else if m.system.jobs && runsAny(m.theirs) {
 		wait := func(ctx context.Context) ([]Step, error) { return nil, m.awaitJobs(ctx, report) }
