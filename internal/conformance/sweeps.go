@@ -16,7 +16,7 @@ type Sweep struct {
 	ID string
 	// Folder contains the sweep.
 	Folder string
-	// Rules judge every state of every story, see the package invariant below the folder.
+	// Rules check every state of every story, see the package invariant below the folder.
 	Rules []string
 	// Workloads are stories that check the requirement themselves, or by a comparison with the undisturbed story.
 	Workloads []string

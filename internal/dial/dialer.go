@@ -50,7 +50,7 @@ func (r Rules) control(network, address string, _ syscall.RawConn) error {
 	}
 	resolved, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return fmt.Errorf("judge the address before connecting: %w", err)
+		return fmt.Errorf("check the address before connecting: %w", err)
 	}
 	return r.Check(resolved.Addr())
 }
