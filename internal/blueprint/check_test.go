@@ -173,6 +173,7 @@ var wrong = map[string]checked{
 
 var odd = map[string]checked{
 	"a field that has no effect": {files("title: x"), `unknown field "title": it has no effect`},
+	"the draft's former field":   {files("jsonSchema: x"), `unknown field "jsonSchema": it has no effect`},
 	"one of an import":           {importOf("schema: {}, description: x"), `unknown field "imports[0].description": it has no effect`},
 	"what anchors refer to":      {files("x-anchors: {a: 1}"), `unknown field "x-anchors": it has no effect`},
 	"one of a subinstallation's file": {

@@ -139,7 +139,6 @@ func decode(content []byte, into any) (Findings, error) {
 	var found Findings
 	for _, unknown := range strict {
 		switch {
-		case unknown.Error() == usualField:
 		case harmless(unknown.Error()):
 			found.Warnings = append(found.Warnings, unknown.Error()+": it has no effect")
 		default:
@@ -149,13 +148,10 @@ func decode(content []byte, into any) (Findings, error) {
 	return found, nil
 }
 
-// usualField is the decoder's error about a field that most blueprints have, because the common examples have it. It means
-// jsonSchemaVersion, and never had an effect. A warning in each of them would hide other warnings.
-const usualField = `unknown field "jsonSchema"`
-
-// harmlessFields are fields that occur in blueprints and never had an effect: they are for users or for other programs.
+// harmlessFields are fields that occur in blueprints and never had an effect: they are for users or for other programs. Most blueprints have
+// jsonSchema where they mean jsonSchemaVersion, because the common examples do.
 var harmlessFields = []string{
-	"$schema", "metadata", "labels", "title", "description", "displayName", "comment", "example", "examples", "version",
+	"$schema", "jsonSchema", "metadata", "labels", "title", "description", "displayName", "comment", "example", "examples", "version",
 }
 
 var unknownField = regexp.MustCompile(`^unknown field "(?:.*\.)?([^".]+)"$`)

@@ -81,7 +81,7 @@ func TestParseWarnsAboutFieldsWithoutEffect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`unknown field "title"`, `"imports[0].title"`, `s.yaml: unknown field "metadata"`, `imports[0]: nothing in the blueprint uses the import "a"`} {
+	for _, want := range []string{`unknown field "jsonSchema"`, `unknown field "title"`, `"imports[0].title"`, `s.yaml: unknown field "metadata"`, `imports[0]: nothing in the blueprint uses the import "a"`} {
 		if !slices.ContainsFunc(b.Warnings, func(w string) bool { return strings.Contains(w, want) }) {
 			t.Errorf("no warning about %s in %q", want, b.Warnings)
 		}

@@ -26,12 +26,13 @@ func condition(i *lsv1alpha1.Installation, of lsv1alpha1.ConditionType) lsv1alph
 
 // A setting without effect in a blueprint is reported once, in a condition and an event, until it is gone.
 func TestWhatHasNoEffectInABlueprintIsReported(t *testing.T) {
-	const want = `unknown field "title": it has no effect`
+	const want = `unknown field "jsonSchema": it has no effect; unknown field "title": it has no effect`
+	const fields = "jsonSchema: https://json-schema.org/draft/2019-09/schema\ntitle: draft\n"
 	blueprint := header + deploy(item("only"))
 	w := newWorld(t)
 	w.create(
-		w.installation("job", blueprint+"title: draft\n").Reconcile().Build(),
-		w.installation("steady", blueprint+"title: draft\n").Continuous().Build(),
+		w.installation("job", blueprint+fields).Reconcile().Build(),
+		w.installation("steady", blueprint+fields).Continuous().Build(),
 	)
 	job := w.finished("job", lsv1alpha1.PhaseSucceeded)
 	steady := w.eventually(
