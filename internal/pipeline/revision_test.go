@@ -4,6 +4,7 @@
 package pipeline
 
 import (
+	"strings"
 	"testing"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
@@ -11,6 +12,14 @@ import (
 
 // What the first environment reports, what is written for it, and what Flux then reports in the next one, per kind of source.
 var arrivals = []struct{ name, reported, written, then string }{
+	{"pull request, pinned by commit", "refs/pull/420/head@sha1:0123abc", "0123abc", "sha1:0123abc"},
+	{"tag that is no version, pinned by commit", "stable@sha1:0123abc", "0123abc", "sha1:0123abc"},
+	{"tag of a path, pinned by commit", "shop/v1.2.3@sha1:0123abc", "0123abc", "sha1:0123abc"},
+	{"bucket", "sha256:0123abc", "sha256:0123abc", "sha256:0123abc"},
+	{"artifact by a path, pinned by digest", "team/main@sha256:0123abc", "sha256:0123abc", "sha256:0123abc"},
+	{"artifact with a longer digest", "latest@sha512:0123abc", "sha512:0123abc", "sha512:0123abc"},
+	{"chart by its version", "6.5.0", "6.5.0", "6.5.0"},
+	{"chart by a version with a build", "6.5.0+build.7", "6.5.0+build.7", "6.5.0+build.7"},
 	{"branch, pinned by commit", "main@sha1:0123abc", "0123abc", "sha1:0123abc"},
 	{"branch, pinned by commit on a branch", "main@sha1:0123abc", "0123abc", "main@sha1:0123abc"},
 	{"branch, pinned by commit on another branch", "main@sha1:0123abc", "0123abc", "release@sha1:0123abc"},
@@ -74,10 +83,43 @@ func TestRevisionsThatMeanTheSame(t *testing.T) {
 		{"main@sha1:a", "main", false},
 		{"user@host", "other@host", false},
 		{"", "sha1:a", false},
+		{"sha256:a", "sha256:a", true},
+		{"sha256:a", "sha256:b", false},
+		{"latest@sha256:a", "sha256:a", true},
+		{"latest@sha256:a", "latest@sha256:b", false},
+		{"1.0.0@sha256:a", "1.0.0@sha256:b", false},
+		{"6.5.0", "6.5.0@sha256:a", false},
 	} {
 		if sameRevision(test.a, test.b) != test.same || sameRevision(test.b, test.a) != test.same {
 			t.Errorf("%s and %s: %t, want %t", test.a, test.b, !test.same, test.same)
 		}
+	}
+}
+
+// Flux appends the digest of its archive to the version of a chart that comes from an OCI registry. Which archive has that version makes no
+// difference, nor does the kind of source that the next environment uses.
+func TestPIP11_PIP23_AChartArrivesFromEverySource(t *testing.T) {
+	for name, test := range map[string]struct{ reported, then string }{
+		"a chart repository in both":     {"6.5.0", "6.5.0"},
+		"a registry in both":             {"6.5.0+0123456789ab", "6.5.0+0123456789ab"},
+		"another archive in the next":    {"6.5.0+0123456789ab", "6.5.0+fedcba987654"},
+		"a repository, then a registry":  {"6.5.0", "6.5.0+0123456789ab"},
+		"a registry, then a repository":  {"6.5.0+0123456789ab", "6.5.0"},
+		"a candidate, from two archives": {"6.5.0-rc.1+0123456789ab", "6.5.0-rc.1+fedcba987654"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, notifications(), []Target{at(test.reported)}, []Target{at("6.4.0+0123456789ab")})
+			s.Spec.AppRef.Kind = "HelmRelease"
+			s.look()
+			version, _, _ := strings.Cut(test.reported, "+")
+			if got := s.record("b").Revision; got != version {
+				t.Fatalf("%s is promoted", got)
+			}
+			s.finish(Attempt{State: AttemptDone}).look()
+			s.wantState("b", pipelines.PromotionSucceeded)
+			s.set(1, at(test.then)).look()
+			s.wantState("b", pipelines.PromotionComplete)
+		})
 	}
 }
 
