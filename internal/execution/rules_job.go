@@ -8,6 +8,7 @@ import (
 	"time"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/run"
 )
 
 // decideJob returns what an execution in the job flow does next. It is total.
@@ -17,6 +18,8 @@ func decideJob(o Observed) Decision {
 		return rest(o)
 	case o.Fresh():
 		return start(o)
+	case !o.Finalizer && !o.Deleted && !o.preparing():
+		return Decision{Do: []Effect{AddFinalizer{}}, Why: because(run.ReasonHeld, "the finalizer was removed during the job")}
 	case o.InterruptAsked:
 		return Decision{
 			Do:  []Effect{AcceptInterrupt{JobID: o.Job.ID}},
