@@ -4,6 +4,7 @@
 package dataflow
 
 import (
+	"maps"
 	"strconv"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -36,6 +37,36 @@ func (i *Imports) Objects(owner Owner) (Objects, error) {
 		objects.DataObjects = append(objects.DataObjects, object)
 	}
 	return objects, faults.asError()
+}
+
+// ImportedObjects returns the names that Objects gives to the imports of an installation, as far as its spec determines them: the elements of
+// a list or map that it takes over from its parent are missing.
+func ImportedObjects(installation string, spec *lsv1alpha1.InstallationSpec) []ObjectID {
+	var result []ObjectID
+	add := func(kind ObjectKind, reference string) {
+		result = append(result, ObjectID{Kind: kind, Name: ObjectName(ContextOf(installation), reference)})
+	}
+	for _, data := range spec.Imports.Data {
+		add(KindDataObject, data.Name)
+	}
+	for _, name := range sorted(maps.Keys(spec.ImportDataMappings)) {
+		add(KindDataObject, name)
+	}
+	for _, target := range spec.Imports.Targets {
+		switch {
+		case target.Target != "":
+			add(KindTarget, target.Name)
+		case target.Targets != nil:
+			for i := range target.Targets {
+				add(KindTarget, IndexedReference(target.Name, i))
+			}
+		default:
+			for _, key := range sorted(maps.Keys(target.TargetMap)) {
+				add(KindTarget, KeyedReference(target.Name, key))
+			}
+		}
+	}
+	return result
 }
 
 func (b boundImport) targetObjects(m mark) []*lsv1alpha1.Target {

@@ -126,7 +126,7 @@ func (e Tell) String() string { return "notify " + names(e.Children) + " of the 
 func (Relabel) String() string { return "restore the label" }
 
 // String implements Effect.
-func (Restore) String() string { return "restore what was deleted" }
+func (Restore) String() string { return "restore what was deleted or marred" }
 
 // String implements Effect.
 func (CleanUp) String() string { return "clean up" }

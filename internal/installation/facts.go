@@ -31,7 +31,7 @@ type Snapshot struct {
 	ExecutionGone bool
 	// RecordedBy is the installation that records this one as nested, although this one names no parent.
 	RecordedBy string
-	// Lost are objects that the installation has written and that do not exist according to the API server.
+	// Lost are objects that the installation has written and that, according to the API server, do not exist or lack labels or their owner.
 	Lost []dataflow.ObjectID
 
 	// NamespaceEnds means that the namespace is being deleted.

@@ -44,7 +44,7 @@ type Observed struct {
 	// client has removed that too, from the status of the parent. In the latter case, the other facts are those of a root.
 	LabelLost bool
 	Parent    string
-	// Lost are objects that the last job or update has written and another client has deleted.
+	// Lost are objects that the last job or update has written and another client has deleted or marred.
 	Lost []dataflow.ObjectID
 	// Suspension tells whether the annotations permit new runs.
 	Suspension Suspension

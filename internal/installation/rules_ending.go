@@ -62,6 +62,6 @@ func mend(o Observed) Decision {
 	if !o.Finalizer && o.Job.ID != "" {
 		return Decision{Do: []Effect{AddFinalizer{}}, Why: why}
 	}
-	why = because(reasonDamaged, fmt.Sprintf("%s %s was deleted", o.Lost[0].Kind, o.Lost[0].Name))
+	why = because(reasonDamaged, fmt.Sprintf("%s %s was deleted or has lost its labels or its owner", o.Lost[0].Kind, o.Lost[0].Name))
 	return Decision{Do: []Effect{Restore{Objects: o.Lost}}, Wait: true, RequeueAfter: time.Millisecond, Why: why}
 }

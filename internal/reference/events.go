@@ -59,16 +59,20 @@ var eventSources = map[string][]event{
 		text: "A deploy item is deleted with its namespace, and what it deployed may stay.",
 	}},
 	`internal/controller/installations/losses.go "Restored"`: {{
-		reason: "Restored", kind: normal, about: "Installation", text: "An object below was deleted; it has been restored.",
+		reason: "Restored", kind: normal, about: "Installation", text: "An object below was deleted or lost its labels or its owner; it has been restored.",
 	}},
 	`internal/controller/installations/losses.go "NotRestored"`: {{
 		reason: "NotRestored", kind: warning, about: "Installation",
-		text: "An object below was deleted, and cannot be recreated as the last job created it: start a new job.",
+		text: "An object below was deleted or lost its labels or its owner, and cannot be restored as the last job created it: start a new job.",
 	}},
 	"internal/controller/installations/warnings.go string(lsv1alpha1.ConditionBlueprintWarnings)": {{
 		reason: "BlueprintWarnings", kind: warning, about: "Installation", text: "The blueprint contains something that has no effect.",
 	}},
 	"internal/controller/pipelines/act.go n.Reason": nil, // The news below.
+	"internal/controller/pipelines/act.go pipeline.ReasonLeftOpen": {{
+		reason: "PullRequestLeftOpen", kind: warning, about: "Namespace",
+		text: "A pipeline is deleted with its namespace, and a pull request could not be closed and is left to you.",
+	}},
 	"internal/controller/pipelines/notification.go eventReason": {{
 		reason: "Promote", kind: normal, about: "Pipeline", text: "A promotion by notification: receivers act on it.",
 	}},

@@ -218,6 +218,21 @@ var jobs = []Mutant{
 		New: "	case o.Damaged && !o.Finalizer && o.Deleting:\n",
 	},
 	{
+		ID: "JOB-45", Breaks: "a finalizer that is removed from an execution during a job is not restored", File: "internal/execution/rules_job.go",
+		Old: "case !o.Finalizer && !o.Deleted && !o.preparing():",
+		New: "case false:",
+	},
+	{
+		ID: "JOB-45", Breaks: "labels that are removed from a context object are not restored", File: "internal/controller/installations/wake.go",
+		Old: "return mars(e.ObjectOld, e.ObjectNew)",
+		New: "return false",
+	},
+	{
+		ID: "JOB-45", Breaks: "a context object without labels and owner is left behind", File: "internal/controller/installations/contextobjects.go",
+		Old: "return k.removeEstranged(ctx, inst)",
+		New: "return nil",
+	},
+	{
 		ID: "JOB-46", Breaks: "a job that only waits is not ended by the deletion", File: installationRun,
 		Old: "	if o.DeletionAsked {\n		return overtaken(o)\n	}\n	if o.DependencyError != nil {",
 		New: "	if o.DependencyError != nil {",

@@ -6,6 +6,7 @@ package installations
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -146,6 +147,31 @@ func (k *kind) removeContext(ctx context.Context, inst *lsv1alpha1.Installation)
 			client.MatchingLabels{lsv1alpha1.DataObjectSourceLabel: dataflow.ContextOf(inst.Name)})
 		if err != nil {
 			return fmt.Errorf("delete the objects of the installation: %w", err)
+		}
+	}
+	return k.removeEstranged(ctx, inst)
+}
+
+// removeEstranged deletes context objects of an installation that have lost the label of their writer. Their names tell whose they are, and
+// the hash that an installation has written them: an object that a user has created has none.
+func (k *kind) removeEstranged(ctx context.Context, inst *lsv1alpha1.Installation) error {
+	for _, id := range append(dataflow.ImportedObjects(inst.Name, &inst.Spec), installation.ExportsOf(inst)...) {
+		object := emptyOf(id)
+		if err := k.cluster.Get(ctx, client.ObjectKey{Namespace: inst.Namespace, Name: id.Name}, object); err != nil {
+			if apierrors.IsNotFound(err) {
+				continue
+			}
+			return fmt.Errorf("read %s %s: %w", id.Kind, id.Name, err)
+		}
+		other := slices.ContainsFunc(object.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID != inst.UID })
+		source, hash := object.GetLabels()[lsv1alpha1.DataObjectSourceLabel], object.GetAnnotations()[lsv1alpha1.DataObjectHashAnnotation]
+		if other || source != "" || hash == "" {
+			continue
+		}
+		uid, version := object.GetUID(), object.GetResourceVersion()
+		err := k.cluster.Delete(ctx, object, client.Preconditions{UID: &uid, ResourceVersion: &version})
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("delete %s %s, which has lost the label of its writer: %w", id.Kind, id.Name, err)
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ package installations_test
 
 import (
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -26,10 +27,17 @@ func (w *world) mar(object client.Object, patch string) {
 }
 
 // grownTree is a world with a deployed tree, whose nested installation is "a" and whose job has finished.
-func grownTree(t *testing.T) *world {
+func grownTree(t *testing.T) *world { return grownIn(t, lsv1alpha1.FlowJob) }
+
+// grownIn is grownTree in either flow.
+func grownIn(t *testing.T, flow lsv1alpha1.Flow) *world {
 	w := newWorld(t)
-	w.create(w.installation("root", header+nest(sub{name: "a", blueprint: header + deploy(item("one"))})).Reconcile().Build())
-	w.finished("root", lsv1alpha1.PhaseSucceeded)
+	root := w.installation("root", header+nest(sub{name: "a", blueprint: header + deploy(item("one"))})).Reconcile()
+	if flow == lsv1alpha1.FlowContinuous {
+		root = root.Continuous()
+	}
+	w.create(root.Build())
+	w.eventually("root", "succeeded", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseSucceeded })
 	return w
 }
 
@@ -44,7 +52,12 @@ func held(object client.Object) bool {
 }
 
 func TestJOB45_AFinalizerAndALabelThatSomebodyRemovesComeBack(t *testing.T) {
-	w := grownTree(t)
+	for _, flow := range []lsv1alpha1.Flow{lsv1alpha1.FlowJob, lsv1alpha1.FlowContinuous} {
+		t.Run(string(flow), func(t *testing.T) { finalizersComeBack(t, grownIn(t, flow)) })
+	}
+}
+
+func finalizersComeBack(t *testing.T, w *world) {
 	nested, item := w.nested("root", "a"), w.onlyItem()
 	execution := w.executionBelow(nested)
 	for _, object := range []client.Object{w.named("root"), nested, execution, item} {
@@ -108,13 +121,7 @@ func (w *world) goEstranged(object client.Object) {
 func TestJOB45_CON44_ANestedInstallationIsNotEstrangedFromItsParent(t *testing.T) {
 	for _, flow := range []lsv1alpha1.Flow{lsv1alpha1.FlowJob, lsv1alpha1.FlowContinuous} {
 		t.Run(string(flow), func(t *testing.T) {
-			w := newWorld(t)
-			root := w.installation("root", header+nest(sub{name: "a", blueprint: header + deploy(item("one"))})).Reconcile()
-			if flow == lsv1alpha1.FlowContinuous {
-				root = root.Continuous()
-			}
-			w.create(root.Build())
-			w.eventually("root", "succeeded", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseSucceeded })
+			w := grownIn(t, flow)
 			nested := w.nested("root", "a")
 			w.mar(nested, estranged)
 			w.eventually(nested.Name, "nested again", func(i *lsv1alpha1.Installation) bool {
@@ -124,6 +131,62 @@ func TestJOB45_CON44_ANestedInstallationIsNotEstrangedFromItsParent(t *testing.T
 			w.delete("root")
 			testkit.EventuallyGone(t, w.server, w.named("root"))
 			if left := w.left(); len(left) > 0 {
+				t.Errorf("left are %q", left)
+			}
+		})
+	}
+}
+
+// What somebody removes during a job does not stop the job, and nothing is left behind.
+func TestJOB20_JOB45_DamageDuringAJobIsOvercome(t *testing.T) {
+	const unheld = `{"metadata":{"finalizers":null}}`
+	below := func(w *world) []client.Object {
+		nested := w.nested("root", "a")
+		return []client.Object{nested, w.executionBelow(nested), w.onlyItem()}
+	}
+	for name, mar := range map[string]func(*world){
+		"no finalizers": func(w *world) {
+			for _, object := range append(below(w), w.named("root")) {
+				w.mar(object, unheld)
+				testkit.Eventually(w.T, w.server, object, testkit.Is("held again", held))
+			}
+		},
+		"no owners": func(w *world) {
+			for _, object := range below(w) {
+				w.mar(object, `{"metadata":{"ownerReferences":null}}`)
+			}
+		},
+		"no labels and owners": func(w *world) {
+			for _, object := range below(w) {
+				w.mar(object, estranged)
+			}
+		},
+		"a context Target without labels and owner": func(w *world) {
+			copied := w.contextTarget("root")
+			w.mar(copied, estranged)
+			testkit.Eventually(w.T, w.server, copied, testkit.Is("whole again", func(o *lsv1alpha1.Target) bool {
+				return o.Labels[lsv1alpha1.DataObjectSourceLabel] == "Inst.root" && len(o.OwnerReferences) == 1
+			}))
+		},
+		"no context Target": func(w *world) {
+			lose(w, w.contextTarget("root"), func(a, b *lsv1alpha1.Target) bool { return reflect.DeepEqual(a.Spec, b.Spec) })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.create(
+				testkit.Target(w.namespace, "here").Config(map[string]any{"kubeconfig": "a"}).Build(),
+				w.installation("root", header+importsCluster+nest(sub{name: "a", blueprint: header + deploy(untouchable)})).
+					ImportTarget("cluster", "here").Reconcile().Build(),
+			)
+			w.executing(w.nested("root", "a").Name)
+			w.itemWaits(lsv1alpha1.PhaseProgressing)
+			mar(w)
+			w.create(testkit.Target(w.namespace, "nowhere").Build())
+			w.finished("root", lsv1alpha1.PhaseSucceeded)
+			w.delete("root")
+			testkit.EventuallyGone(t, w.server, w.named("root"))
+			if left := w.left(); !slices.Equal(left, []string{"Target/here", "Target/nowhere"}) {
 				t.Errorf("left are %q", left)
 			}
 		})
@@ -210,6 +273,88 @@ func TestJOB10_CON14_AContextObjectThatSomebodyDeletesIsRestored(t *testing.T) {
 				w.toldIfLost(before, here)
 			}
 		})
+	}
+}
+
+// withContext is a world with a deployed root that imports a Target and a list of Targets, and exports data.
+func withContext(t *testing.T, flow lsv1alpha1.Flow) (w *world, stop func(), root *lsv1alpha1.Installation) {
+	w = idleWorld(t)
+	stop = w.Manage()
+	const list = "- name: all\n  type: targetList\n  targetType: landscaper.gardener.cloud/kubernetes-cluster\n"
+	builder := w.installation("root", header+importsCluster+list+deploy(item("one"))+exports("color: green", "color")).
+		ImportTarget("cluster", "here").ImportTargets("all", "here").ExportData("color", "color").Reconcile()
+	if flow == lsv1alpha1.FlowContinuous {
+		builder = builder.Continuous()
+	}
+	w.create(testkit.Target(w.namespace, "here").Config(map[string]any{"kubeconfig": "a"}).Build(), builder.Build())
+	root = w.eventually("root", "succeeded", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseSucceeded })
+	return w, stop, root
+}
+
+// written returns what the root of withContext has written.
+func (w *world) written() []client.Object {
+	w.Helper()
+	var targets lsv1alpha1.TargetList
+	if err := w.cluster.List(w.Context(), &targets, client.InNamespace(w.namespace)); err != nil {
+		w.Fatal(err)
+	}
+	color := testkit.DataObject(w.namespace, "color", nil).Build()
+	w.get(color)
+	objects := []client.Object{color}
+	for i := range targets.Items {
+		if targets.Items[i].Name != "here" {
+			objects = append(objects, &targets.Items[i])
+		}
+	}
+	if len(objects) != 3 {
+		w.Fatalf("it has written %d objects", len(objects))
+	}
+	return objects
+}
+
+// A context object that has lost its labels or its owner would neither be found nor deleted with the installation.
+func TestJOB45_CON14_LabelsAndOwnersOfContextObjectsComeBack(t *testing.T) {
+	for _, flow := range []lsv1alpha1.Flow{lsv1alpha1.FlowJob, lsv1alpha1.FlowContinuous} {
+		for what, patch := range map[string]string{
+			"both": estranged, "labels": `{"metadata":{"labels":null}}`, "owner": `{"metadata":{"ownerReferences":null}}`,
+		} {
+			t.Run(string(flow)+" "+what, func(t *testing.T) {
+				w, _, root := withContext(t, flow)
+				for _, object := range w.written() {
+					before := object.DeepCopyObject().(client.Object)
+					w.mar(object, patch)
+					testkit.Eventually(t, w.server, object, testkit.Is("whole", func(o client.Object) bool {
+						return maps.Equal(o.GetLabels(), before.GetLabels()) && reflect.DeepEqual(o.GetOwnerReferences(), before.GetOwnerReferences())
+					}))
+					if _, exported := object.(*lsv1alpha1.DataObject); exported && flow == lsv1alpha1.FlowContinuous {
+						continue // An update of the continuous flow writes its exports.
+					}
+					w.eventuallyTold(root, "Restored", before.GetName()+" was deleted or has lost its labels or its owner")
+				}
+				if job := w.named("root"); !w.get(job) || job.Status.JobID != root.Status.JobID {
+					t.Errorf("there was another job: %s", job.Status.JobID)
+				}
+			})
+		}
+	}
+}
+
+// If no controller runs while it loses them, it still goes with the installation. What a user has created under that name stays.
+func TestJOB45_ContextObjectsWithoutLabelAndOwnerAreDeleted(t *testing.T) {
+	w, stop, _ := withContext(t, lsv1alpha1.FlowJob)
+	stop()
+	for _, object := range w.written() {
+		w.mar(object, estranged)
+	}
+	w.change("root", func(s *lsv1alpha1.InstallationSpec) {
+		s.Exports.Data = append(s.Exports.Data, lsv1alpha1.DataExport{Name: "other", DataRef: "mine"})
+	})
+	w.create(testkit.DataObject(w.namespace, "mine", "blue").Build())
+	w.delete("root")
+	w.Manage()
+	testkit.EventuallyGone(t, w.server, w.named("root"))
+	if left := w.left(); !slices.Equal(left, []string{"DataObject/mine", "Target/here"}) {
+		t.Errorf("left are %q", left)
 	}
 }
 

@@ -114,7 +114,7 @@ func (k *kind) readImports(ctx context.Context, s *installation.Snapshot) error 
 }
 
 // readExported checks whether the exports of an installation still exist. It asks the API server for those that the cache does not show:
-// they may have been written a moment ago.
+// they may have been written a moment ago. Without its labels or its owner, an export counts as missing, so that it is written again.
 func (k *kind) readExported(ctx context.Context, s *installation.Snapshot) error {
 	inst := s.Installation
 	if inst.Status.Phase != lsv1alpha1.PhaseSucceeded || !inst.DeletionTimestamp.IsZero() {
@@ -127,8 +127,9 @@ func (k *kind) readExported(ctx context.Context, s *installation.Snapshot) error
 		if apierrors.IsNotFound(err) {
 			err = k.live.Get(ctx, key, object)
 		}
+		marred := err == nil && isMarred(object) && object.GetAnnotations()[lsv1alpha1.DataObjectHashAnnotation] != ""
 		switch {
-		case apierrors.IsNotFound(err):
+		case marred, apierrors.IsNotFound(err):
 			s.ExportsGone = append(s.ExportsGone, fmt.Sprintf("%s %s", id.Kind, id.Name))
 		case err != nil:
 			return fmt.Errorf("read %s %s, which it exports: %w", id.Kind, id.Name, err)

@@ -83,7 +83,7 @@ func runStatus(object client.Object) *lsv1alpha1.RunStatus {
 	}
 }
 
-// appears passes an object that others may wait for; vanishes passes one that others may miss.
+// appears passes an object that others may wait for; vanishes passes one that others may miss, or that its writer may no longer find.
 func appears() predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(event.DeleteEvent) bool { return false }}
 }
@@ -91,7 +91,7 @@ func appears() predicate.Predicate {
 func vanishes() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },
-		UpdateFunc:  func(event.UpdateEvent) bool { return false },
+		UpdateFunc:  func(e event.UpdateEvent) bool { return mars(e.ObjectOld, e.ObjectNew) },
 		GenericFunc: func(event.GenericEvent) bool { return false },
 	}
 }
@@ -169,7 +169,7 @@ func (w waker) importersOfSecret(ctx context.Context, secret client.Object) []re
 }
 
 // givers returns the installations that the loss of an object concerns: those that import it, and the one that has written it and may have
-// to rewrite it.
+// to rewrite it. If the object is only marred, its earlier form still names its writer.
 func (w waker) givers(kind dataflow.ObjectKind) handler.MapFunc {
 	importers := w.importers(kind)
 	return func(ctx context.Context, object client.Object) []reconcile.Request {
@@ -181,7 +181,8 @@ func (w waker) givers(kind dataflow.ObjectKind) handler.MapFunc {
 		}
 		current := isCurrent(object, &inst)
 		if current && inst.DeletionTimestamp.IsZero() && !loop.IsForeign(w.division, &inst) {
-			w.losses.note(client.ObjectKeyFromObject(&inst), dataflow.ObjectID{Kind: kind, Name: object.GetName()})
+			lost := loss{ObjectID: dataflow.ObjectID{Kind: kind, Name: object.GetName()}, uid: object.GetUID()}
+			w.losses.note(client.ObjectKeyFromObject(&inst), lost)
 		}
 		if (current || installation.FlowOf(&inst) == lsv1alpha1.FlowContinuous) && inst.DeletionTimestamp.IsZero() {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&inst)})
