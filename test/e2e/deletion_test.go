@@ -4,6 +4,7 @@
 package e2e_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/testkit"
 )
 
@@ -103,6 +105,88 @@ func TestJOB46_CON44_ANamespaceThatIsDeletedGoes(t *testing.T) {
 			t.Errorf("config map %s is gone, though nothing could be uninstalled", name)
 		}
 		w.toldOf(name)
+	}
+}
+
+// packedChart is a deploy execution with one deploy item that installs a chart in another namespace.
+func packedChart(t *testing.T, namespace string) string {
+	return fmt.Sprintf(`
+deployExecutions:
+- name: default
+  type: GoTemplate
+  template: |
+    deployItems:
+    - name: charted
+      type: landscaper.gardener.cloud/helm
+      target: {name: cluster}
+      config:
+        apiVersion: helm.deployer.landscaper.gardener.cloud/v1alpha1
+        kind: ProviderConfiguration
+        name: charted
+        namespace: %s
+        chart: {archive: {raw: %s}}
+        values: {from: here}
+`, namespace, base64.StdEncoding.EncodeToString(wordChart(t, "1.0.0")))
+}
+
+// runningImage is a deploy execution with one deploy item whose pod never starts, because there is no node.
+const runningImage = `
+deployExecutions:
+- name: default
+  type: GoTemplate
+  template: |
+    deployItems:
+    - name: boxed
+      type: landscaper.gardener.cloud/container
+      config: {apiVersion: container.deployer.landscaper.gardener.cloud/v1alpha1, kind: ProviderConfiguration, image: i}
+`
+
+// A release, a pod that works, Targets from another cluster and a pipeline do not hold up the end of their namespace.
+func TestJOB46_ANamespaceGoesWhateverWorksInIt(t *testing.T) {
+	server := testkit.NewServer(t, testkit.ClusterControllers(), testkit.ProjectCRDs())
+	server.InstallCRD(t, testkit.FluxKinds(t)...)
+	w := worldOn(t, server)
+	elsewhere := server.Namespace(t)
+	w.run()
+	sync := &lsv1alpha1.TargetSync{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "sync"},
+		Spec: lsv1alpha1.TargetSyncSpec{
+			SourceNamespace: elsewhere, SecretRef: lsv1alpha1.LocalSecretReference{Name: "source"}, SecretNameExpression: "^far$",
+		},
+	}
+	credential := map[string]string{"kubeconfig": w.kubeconfig}
+	line := testkit.Pipeline(w.Namespace, "line").Environment("dev", w.Namespace).Environment("prod", w.Namespace).Notification().Build()
+	w.Create(
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: elsewhere, Name: "far"}, StringData: credential},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "source"}, StringData: credential}, sync, line,
+	)
+	w.create(clusterTarget,
+		installationOf("charted", "context: default", packedChart(t, elsewhere)),
+		installationOf("boxed", "context: default", runningImage))
+	w.request("charted")
+	w.request("boxed")
+	w.finished("charted", lsv1alpha1.PhaseSucceeded)
+	w.eventuallyOne(&corev1.PodList{})
+	testkit.Eventually(t, server, testkit.Target(w.Namespace, "far").Build(), testkit.Is("there", func(*lsv1alpha1.Target) bool { return true }))
+	testkit.Eventually(t, server, line, testkit.Is("observed", func(p *pipelines.Pipeline) bool { return p.Status.ObservedGeneration == p.Generation }))
+
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}
+	w.Delete(namespace)
+	testkit.EventuallyGone(t, server, namespace)
+	w.toldOf("charted")
+	w.toldOf("boxed")
+}
+
+// eventuallyOne waits until the namespace contains an object of a kind.
+func (w *world) eventuallyOne(list client.ObjectList) {
+	w.Helper()
+	watcher, err := w.Client().Watch(w.Context(), list, client.InNamespace(w.Namespace))
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer watcher.Stop()
+	if _, open := <-watcher.ResultChan(); !open {
+		w.Fatalf("the namespace never has an object of %T", list)
 	}
 }
 

@@ -142,6 +142,11 @@ var pipelines = []Mutant{
 		New: "	waits := withdrawals(l, nil)[:0]\n",
 	},
 	{
+		ID: "PIP-29", Breaks: "nobody is told what stays open after the end of a namespace", File: "internal/controller/pipelines/act.go",
+		Old: "err != nil || !ends {",
+		New: "err != nil || ends {",
+	},
+	{
 		ID: "PIP-29", Breaks: "a deletion without credentials is retried", File: "internal/pipeline/withdrawal.go",
 		Old: "f.Deleted && last.Error.Reason == ReasonNoCredentials)",
 		New: "f.Deleted && last.Error.Reason == \"\")",

@@ -43,6 +43,9 @@ func (k *kind) Act(ctx context.Context, p *pipelines.Pipeline, o pipeline.Observ
 	case pipeline.Withdraw:
 		return k.begin(p, o, e.ID, k.pulls.withdrawal(p.Namespace, e)), nil
 	case pipeline.Announce:
+		if err := k.tellNamespace(ctx, p, e.News); err != nil {
+			return o, err
+		}
 		k.tell(p, e.News)
 		return o, nil
 	default:
@@ -96,6 +99,24 @@ func (k *kind) tell(p *pipelines.Pipeline, news []pipeline.News) {
 		}
 		k.events.Eventf(p, nil, kind, n.Reason, eventAction, "%s", n.Message)
 	}
+}
+
+// tellNamespace records an Event about the namespace for each pull request that stays open because the pipeline is deleted with its namespace.
+// The namespace rejects an Event about the pipeline; an Event about a namespace is stored in another one.
+func (k *kind) tellNamespace(ctx context.Context, p *pipelines.Pipeline, news []pipeline.News) error {
+	left := slices.DeleteFunc(slices.Clone(news), func(n pipeline.News) bool { return n.Reason != pipeline.ReasonLeftOpen })
+	if len(left) == 0 || p.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	if ends, err := k.namespaces.Ends(ctx, p.Namespace); err != nil || !ends {
+		return err
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.Namespace}}
+	for _, n := range left {
+		k.events.Eventf(namespace, p, corev1.EventTypeWarning, pipeline.ReasonLeftOpen, "Delete",
+			"pipeline %s is deleted with its namespace: %s", p.Name, n.Message)
+	}
+	return nil
 }
 
 func attemptedAtOnce(environment string, later []pipeline.News) bool {

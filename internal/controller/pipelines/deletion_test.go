@@ -94,6 +94,48 @@ func TestPIP29_WithoutCredentialsADeletionDoesNotWait(t *testing.T) {
 	testkit.EventuallyGone(t, w.APIServer, p)
 }
 
+// Without its finalizer, a pipeline would leave its pull request open.
+func TestPIP29_AFinalizerThatSomebodyRemovesComesBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	h := w.newHub(pipelines.GitProviderBitbucketServer)
+	builder, _ := h.pipeline()
+	w.Create(builder.Build())
+	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+	w.Patch(p, `{"metadata":{"finalizers":null}}`)
+	p = w.until("p", "whole", func(p *pipelines.Pipeline) bool { return slices.Contains(p.Finalizers, pipeline.Finalizer) })
+	w.Delete(p)
+	testkit.EventuallyGone(t, w.APIServer, p)
+	h.expect(t, "closed")
+}
+
+// A namespace that is being deleted rejects Events, and takes those in it with it: which pull request stays is told in another one.
+func TestPIP29_JOB46_APullRequestThatOutlivesItsNamespaceIsNamed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	h := w.newHub(pipelines.GitProviderBitbucketServer)
+	builder, _ := h.pipeline()
+	p := builder.Build()
+	w.Create(p)
+	p = w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+	for _, object := range []client.Object{
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "git"}}, p,
+	} {
+		if err := w.Client().Delete(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testkit.EventuallyGone(t, w.APIServer, p)
+	event := w.untilEventIn(metav1.NamespaceDefault, w.Namespace, pipeline.ReasonLeftOpen)
+	for _, part := range []string{"pipeline p is deleted with its namespace", "pull-requests/1", "close it yourself"} {
+		if event.Type != corev1.EventTypeWarning || event.InvolvedObject.Kind != "Namespace" || !strings.Contains(event.Message, part) {
+			t.Errorf("the event does not tell of %q: %+v", part, event)
+		}
+	}
+	h.expect(t, "open")
+}
+
 // A user who filters events finds those of pipelines where the API's former controller put them.
 func TestPIP21_EventsComeFromPipelineController(t *testing.T) {
 	t.Parallel()

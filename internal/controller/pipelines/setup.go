@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/controller/ending"
 	"espalier.dev/internal/decision"
 	"espalier.dev/internal/dial"
 	"espalier.dev/internal/fleet"
@@ -92,6 +93,7 @@ type kind struct {
 	attempts        *attempts
 	others          pool
 	events          events.EventRecorder
+	namespaces      ending.Namespaces
 	rolloutDeadline time.Duration
 }
 
@@ -125,9 +127,11 @@ func Setup(mgr ctrl.Manager, options Options) (*Controller, error) {
 			address: options.EventsAddress,
 			http:    &http.Client{Transport: options.Dialer.Transport(nil)},
 		},
-		attempts:        newAttempts(options.AttemptTimeout, wakes.wake),
-		others:          newPool(options.ConcurrentAttempts),
-		events:          mgr.GetEventRecorder(reporter),
+		attempts: newAttempts(options.AttemptTimeout, wakes.wake),
+		others:   newPool(options.ConcurrentAttempts),
+		events:   mgr.GetEventRecorder(reporter),
+		// A watch of namespaces would cost more than the few questions at the end of a pipeline.
+		namespaces:      ending.Namespaces{Cache: mgr.GetAPIReader(), Live: mgr.GetAPIReader()},
 		rolloutDeadline: options.RolloutDeadline,
 	}
 	k.pulls = newPulls(mgr.GetAPIReader(), options, wakes.wake)

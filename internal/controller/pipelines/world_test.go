@@ -135,9 +135,15 @@ func (w *world) promoteEvents(name string) []string {
 // untilEvent waits for an Event of a pipeline.
 func (w *world) untilEvent(name, reason string) *corev1.Event {
 	w.Helper()
+	return w.untilEventIn(w.Namespace, name, reason)
+}
+
+// untilEventIn waits for an Event of an object that is stored in a namespace.
+func (w *world) untilEventIn(namespace, name, reason string) *corev1.Event {
+	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), testkit.Patience)
 	defer cancel()
-	watcher, err := w.Client().Watch(ctx, &corev1.EventList{}, client.InNamespace(w.Namespace))
+	watcher, err := w.Client().Watch(ctx, &corev1.EventList{}, client.InNamespace(namespace))
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -147,7 +153,7 @@ func (w *world) untilEvent(name, reason string) *corev1.Event {
 			return event
 		}
 	}
-	w.Fatalf("there is no Event %s of pipeline %s", reason, name)
+	w.Fatalf("there is no Event %s of %s", reason, name)
 	return nil
 }
 
