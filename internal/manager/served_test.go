@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	espalier "espalier.dev/api/espalier/v1alpha1"
 	gitops "espalier.dev/api/gitops/v1alpha1"
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
@@ -85,11 +86,13 @@ func TestControllersBeginOnceTheirKindsAreServed(t *testing.T) {
 	awaitReadiness(t, options.ProbeAddress, "", http.StatusInternalServerError, "[+]targetsyncs ok", "[-]pipelines failed")
 
 	server.InstallCRD(t, kindsOf(t, pipelines.GroupName)...)
-	line := testkit.Pipeline(namespace, "shop").Environment("dev", namespace).EnvironmentOn("east", "prod", namespace).Build()
+	foreign := server.Namespace(t)
+	line := testkit.Pipeline(namespace, "shop").Environment("dev", namespace).Environment("foreign", foreign).
+		EnvironmentOn("east", "prod", namespace).Build()
 	testkit.Create(t, server, line)
 	testkit.Eventually(t, server, line, testkit.Is("told that HelmReleases are not served", func(p *pipelines.Pipeline) bool {
 		return p.Status.ObservedGeneration == p.Generation && saysOf(p, "dev", "does not serve the kind HelmRelease") &&
-			saysOf(p, "prod", "does not serve kind GitopsCluster")
+			saysOf(p, "prod", "does not serve kind GitopsCluster") && saysOf(p, "foreign", "does not serve ReferenceGrant")
 	}))
 	awaitReadiness(t, options.ProbeAddress, "", http.StatusOK, "ok")
 	if waiting := mgr.Waiting(); len(waiting) > 0 {
@@ -99,6 +102,15 @@ func TestControllersBeginOnceTheirKindsAreServed(t *testing.T) {
 	server.InstallCRD(t, slices.Concat(testkit.FluxKinds(t), kindsOf(t, gitops.GroupName))...)
 	testkit.Eventually(t, server, line, testkit.Is("told what else is missing", func(p *pipelines.Pipeline) bool {
 		return saysOf(p, "dev", "not found: create it") && saysOf(p, "prod", "not found: create it")
+	}))
+
+	server.InstallCRD(t, kindsOf(t, espalier.GroupName)...)
+	testkit.Eventually(t, server, line, testkit.Is("told that a grant is missing", func(p *pipelines.Pipeline) bool {
+		return saysOf(p, "foreign", "must permit it with a ReferenceGrant")
+	}))
+	testkit.Create(t, server, testkit.Grant(foreign, namespace))
+	testkit.Eventually(t, server, line, testkit.Is("granted", func(p *pipelines.Pipeline) bool {
+		return saysOf(p, "foreign", "not found: create it")
 	}))
 }
 
