@@ -80,25 +80,28 @@ func TestARequestStartsOneJob(t *testing.T) {
 	}
 }
 
-// In the continuous flow, the same annotation requests a reconcile, of executions and deploy items as well. In the job flow, these get
-// their jobs from above, or by status.jobID: a request without effect is not handled.
+// In the continuous flow, the same annotation requests a reconcile, of executions and deploy items as well. In the job flow, these and nested
+// installations get their jobs from above, or by status.jobID: a request without effect is not handled.
 func TestARequestIsHeardInTheContinuousFlow(t *testing.T) {
 	w := newWorld(t)
 	inst := testkit.Installation(w.Namespace, "app").Blueprint(empty).Build()
 	inst.Spec.Flow = lsv1alpha1.FlowContinuous
-	unheard := testkit.Execution(w.Namespace, "of-jobs").Build()
+	unheard := []client.Object{
+		testkit.Installation(w.Namespace, "of-jobs").Blueprint(empty).Label(lsv1alpha1.EncompassedByLabel, "elsewhere").Build(),
+		testkit.Execution(w.Namespace, "of-jobs").Build(), testkit.DeployItem(w.Namespace, "of-jobs").Build(),
+	}
 	execution := testkit.Execution(w.Namespace, "execution").Build()
 	execution.Spec.Flow = lsv1alpha1.FlowContinuous
 	item := testkit.DeployItem(w.Namespace, "item").Build()
 	item.Spec.Flow = lsv1alpha1.FlowContinuous
-	w.Create(inst, unheard, execution, item)
+	w.Create(append(unheard, inst, execution, item)...)
 	inst = testkit.Eventually(
 		t,
 		w.APIServer,
 		inst,
 		testkit.Is("finished", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseSucceeded }),
 	)
-	for _, object := range []client.Object{unheard, inst, execution, item} {
+	for _, object := range append(unheard, inst, execution, item) {
 		w.ask(object, "now")
 	}
 	testkit.Eventually(t, w.APIServer, inst, testkit.Is("heard", func(i *lsv1alpha1.Installation) bool {
@@ -112,10 +115,23 @@ func TestARequestIsHeardInTheContinuousFlow(t *testing.T) {
 	testkit.Eventually(t, w.APIServer, item, testkit.Is("heard", func(i *lsv1alpha1.DeployItem) bool {
 		return i.Status.LastHandledReconcileAt == "now" && i.Annotations[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationReconcile)
 	}))
-	if err := w.Client().Get(t.Context(), client.ObjectKeyFromObject(unheard), unheard); err != nil {
-		t.Fatal(err)
+	for _, object := range unheard {
+		if err := w.Client().Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+			t.Fatal(err)
+		}
+		if handled := lastHandled(object); handled != "" || object.GetAnnotations()[requests.TakenAnnotation] != "" {
+			t.Errorf("a %T of the job flow says that it was heard: %q, %v", object, handled, object.GetAnnotations())
+		}
 	}
-	if unheard.Status.LastHandledReconcileAt != "" || unheard.Annotations[requests.TakenAnnotation] != "" {
-		t.Errorf("an execution of the job flow says that it was heard: %v", unheard.Annotations)
+}
+
+func lastHandled(object client.Object) string {
+	switch o := object.(type) {
+	case *lsv1alpha1.Installation:
+		return o.Status.LastHandledReconcileAt
+	case *lsv1alpha1.Execution:
+		return o.Status.LastHandledReconcileAt
+	default:
+		return o.(*lsv1alpha1.DeployItem).Status.LastHandledReconcileAt
 	}
 }
