@@ -62,6 +62,17 @@ func TestSecretsOfTheSourceBecomeTargets(t *testing.T) {
 	w.unfollow(ts)
 }
 
+// Without its finalizer, a TargetSync would leave everything behind.
+func TestAFinalizerThatSomebodyRemovesComesBack(t *testing.T) {
+	w := newWorld(t)
+	w.offer("a")
+	w.Manage()
+	ts := w.follow("a")
+	w.Patch(ts, `{"metadata":{"finalizers":null}}`)
+	testkit.Eventually(t, w.APIServer, ts, testkit.Is("whole", func(s *lsv1alpha1.TargetSync) bool { return len(s.Finalizers) > 0 }))
+	w.unfollow(ts)
+}
+
 // The expression is not anchored, * means all, and without one only the Target of the source exists, with the name of the namespace.
 func TestExpressions(t *testing.T) {
 	w := newWorld(t)
