@@ -71,6 +71,11 @@ To try it without a cluster:  espalier up`,
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
 	root.SetFlagErrorFunc(Misused)
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		help(cmd, args)
+		fmt.Fprint(cmd.OutOrStdout(), exitCodesHelp(cmd))
+	})
 	root.AddCommand(commands...)
 	return root
 }

@@ -25,11 +25,6 @@ const (
 	ExitDetached = 130
 )
 
-// ExitCodesHelp is the part of a help text that explains the exit codes.
-const ExitCodesHelp = `Exit codes: 0 success; 1 wrong usage or another error; 2 the job failed; 3 timed out
-before the job finished; 4 needs action by a user; 5 not found or not permitted;
-130 detached with Ctrl-C.`
-
 // gravity orders exit codes for commands that deal with several objects: the first that occurred counts.
 var gravity = []int{ExitDetached, ExitError, ExitNotFound, ExitFailed, ExitNeedsSomebody, ExitTimeout, ExitOK}
 

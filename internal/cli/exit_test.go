@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
@@ -72,5 +73,36 @@ func TestEnvironmentOfAProcess(t *testing.T) {
 	t.Setenv("ESPALIER_TEST_VARIABLE", "here")
 	if env.Getenv("ESPALIER_TEST_VARIABLE") != "here" || env.OwnKubeconfig() != "" || env.Now().IsZero() {
 		t.Errorf("got %+v", env)
+	}
+}
+
+// The help of a command lists its own exit codes, those of its group, or those that most commands share.
+func TestHelpExplainsTheExitCodes(t *testing.T) {
+	run := func(*cobra.Command, []string) {}
+	for name, test := range map[string]struct{ help, want string }{
+		"shared":     {"tree --help", "\nExit codes:\n  0     success\n  1     wrong usage, or another error\n  5     not found, or not permitted\n  130   Ctrl-C\n"},
+		"its own":    {"watch --help", "\nExit codes:\n  0     q or Ctrl-C\n  1     wrong usage, or another error\n  5     not found, or not permitted\n"},
+		"of a group": {"help component get", "\nExit codes:\n  0     success\n  1     wrong usage, or another error\n  130   Ctrl-C\n"},
+		"by a flag": {"pipeline status --help", "\nExit codes:\n  0     success\n  1     wrong usage, or another error\n  5     not found, or not permitted\n" +
+			"  130   Ctrl-C\n\nExit codes with --exit-code:\n  0     the revision has reached all environments\n"},
+		"none": {"pipeline --help", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			streams, _, stdout, _ := genericiooptions.NewTestIOStreams()
+			pipeline := &cobra.Command{Use: "pipeline", Run: run}
+			pipeline.AddCommand(&cobra.Command{Use: "status", Run: run})
+			component := &cobra.Command{Use: "component", Run: run}
+			component.AddCommand(&cobra.Command{Use: "get", Run: run})
+			root := NewRoot(streams, pipeline, component, &cobra.Command{Use: "tree", Run: run}, &cobra.Command{Use: "watch", Run: run})
+			NameAfter(root, "kubectl-espalier")
+			root.SetArgs(strings.Fields(test.help))
+			if code := Run(t.Context(), root); code != ExitOK {
+				t.Fatalf("exit code %d", code)
+			}
+			_, codes, found := strings.Cut(stdout.String(), "\nExit codes")
+			if found != (test.want != "") || !strings.HasPrefix("\nExit codes"+codes, test.want) {
+				t.Errorf("it prints\n%s", stdout)
+			}
+		})
 	}
 }

@@ -3,7 +3,15 @@
 
 package cli
 
-import "strings"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
 
 // ExitCodes says what the exit codes of some commands mean. Any code that is not named does not occur.
 type ExitCodes struct {
@@ -21,29 +29,80 @@ const (
 	byCtrlC  = "Ctrl-C"
 )
 
-// AllExitCodes lists the exit codes of all commands. docs/reference/commands.md shows them.
+// AllExitCodes lists the exit codes of all commands. Help texts, manual pages and docs/reference/commands.md show them.
 func AllExitCodes() []ExitCodes {
 	return append(followed(), separate()...)
 }
 
-// ExitCodesOf returns the meanings of the exit codes of a command, which is named without the program.
-func ExitCodesOf(command string) map[int]string {
-	others := map[int]string{}
-	meanings := map[string]map[int]string{}
+// Outcomes are the meanings of the exit codes of one command.
+type Outcomes struct {
+	// Flag is the flag that they depend on; it may be empty.
+	Flag     string
+	Meanings map[int]string
+}
+
+// ExitCodesOf returns what the exit codes of a command mean: first without flags, then with each flag that changes them. It returns nothing
+// for the program itself, for groups, and for a command whose codes are those of another program.
+func ExitCodesOf(command *cobra.Command) []Outcomes {
+	path, below := strings.CutPrefix(command.CommandPath(), command.Root().CommandPath()+" ")
+	if !below || isGroup(command) {
+		return nil
+	}
+	var others map[int]string
+	named := map[string]map[int]string{}
+	var withFlags []Outcomes
 	for _, e := range AllExitCodes() {
 		if len(e.Commands) == 0 {
 			others = e.Meanings
 		}
 		for _, name := range e.Commands {
-			meanings[name] = e.Meanings
+			if flag, depends := strings.CutPrefix(name, path+" --"); depends {
+				withFlags = append(withFlags, Outcomes{Flag: flag, Meanings: e.Meanings})
+			}
+			named[name] = e.Meanings
 		}
 	}
-	for words := strings.Fields(command); len(words) > 0; words = words[:len(words)-1] {
-		if own, found := meanings[strings.Join(words, " ")]; found {
-			return own
+	for words := strings.Fields(path); len(words) > 0; words = words[:len(words)-1] {
+		if own, found := named[strings.Join(words, " ")]; found {
+			others = own
+			break
 		}
 	}
-	return others
+	if len(others) == 0 {
+		return nil
+	}
+	return append([]Outcomes{{Meanings: others}}, withFlags...)
+}
+
+// isGroup reports whether a command only holds others. It then has no flags of its own.
+func isGroup(command *cobra.Command) bool {
+	flags := 0
+	command.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+		if flag.Name != "help" {
+			flags++
+		}
+	})
+	return command.HasSubCommands() && flags == 0
+}
+
+// EachExitCode calls a function for each code that has a meaning, in ascending order.
+func (o Outcomes) EachExitCode(do func(code int, meaning string)) {
+	for _, code := range slices.Sorted(maps.Keys(o.Meanings)) {
+		do(code, strings.ReplaceAll(o.Meanings[code], "`", ""))
+	}
+}
+
+// exitCodesHelp is the part of a help text that explains the exit codes of a command; empty if it has none of its own.
+func exitCodesHelp(command *cobra.Command) string {
+	var text strings.Builder
+	for _, outcomes := range ExitCodesOf(command) {
+		if text.WriteString("\nExit codes"); outcomes.Flag != "" {
+			text.WriteString(" with --" + outcomes.Flag)
+		}
+		text.WriteString(":\n")
+		outcomes.EachExitCode(func(code int, meaning string) { fmt.Fprintf(&text, "  %-3d   %s\n", code, meaning) })
+	}
+	return text.String()
 }
 
 // followed are the codes of commands that connect to a cluster.
@@ -107,6 +166,13 @@ func followed() []ExitCodes {
 			},
 		},
 		{
+			Commands: []string{"trace"},
+			Meanings: map[int]string{
+				ExitOK: "an installation or a pipeline manages the object", ExitError: misused,
+				ExitNotFound: notFound + ", or nothing manages the object", ExitDetached: byCtrlC,
+			},
+		},
+		{
 			Commands: []string{"watch"},
 			Meanings: map[int]string{ExitOK: "`q` or Ctrl-C", ExitError: misused, ExitNotFound: notFound},
 		},
@@ -133,8 +199,12 @@ func separate() []ExitCodes {
 			Meanings: map[int]string{ExitOK: "success", ExitError: misused, ExitDetached: byCtrlC},
 		},
 		{
-			Commands: []string{"up", "ui"},
+			Commands: []string{"up"},
 			Meanings: map[int]string{ExitOK: "stopped with Ctrl-C", ExitError: misused},
+		},
+		{
+			Commands: []string{"ui"},
+			Meanings: map[int]string{ExitOK: "stopped with Ctrl-C", ExitError: misused, ExitNotFound: notFound},
 		},
 		{
 			Commands: []string{"completion", "man", "version"},

@@ -25,9 +25,7 @@ If the reference has a digest, as push prints it, the artifact must match it.
 
 ` + registry.ReferenceHelp + `
 
-The command prints the reference with the digest.
-
-` + registry.ExitCodesHelp,
+The command prints the reference with the digest.`,
 		Example: `  espalier blueprint pull registry.example.com/team/shop:1.0.0 ./blueprint
   espalier blueprint pull ./archive.tgz//team/shop:1.0.0 ./blueprint`,
 		Args: cobra.ExactArgs(2),

@@ -36,9 +36,7 @@ An existing one is extended, or not changed at all.
 
 ` + registry.ReferenceHelp + `
 
-The command prints the reference with the digest.
-
-` + registry.ExitCodesHelp,
+The command prints the reference with the digest.`,
 		Example: `  espalier blueprint push ./blueprint registry.example.com/team/shop:1.0.0
   espalier blueprint push ./blueprint http://localhost:5000/team/shop:1.0.0
   espalier blueprint push ./blueprint ./archive.tgz//team/shop:1.0.0`,

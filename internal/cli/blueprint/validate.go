@@ -35,9 +35,7 @@ A directory that contains blueprint.yaml is a blueprint. FILE contains Installat
 inline blueprints, or is blueprint.yaml itself; - is standard input. Of any other
 directory, the .yaml, .yml and .json files are read as manifests, as by render.
 Blueprints that a blueprint contains for its nested installations are checked, too.
-Directories and files can be given as arguments or with -f.
-
-Exit codes: 0 without errors, 1 with some. With --strict, warnings count as errors.`,
+Directories and files can be given as arguments or with -f.`,
 		Example: `  espalier blueprint validate ./blueprint
   espalier blueprint validate -f installation.yaml --strict
   espalier blueprint validate -f manifests/

@@ -44,7 +44,7 @@ included namespaces, so you need the right to list these; without it, texts are 
 The command lists the contents of the archive. Review it before you send it: names are not
 masked.
 
-` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp,
 		Example: `  espalier bug-report -n shops
   espalier bug-report -A --output-file report.tar.gz`,
 		Args: cobra.NoArgs,

@@ -39,7 +39,7 @@ reads the Secrets of Targets with your rights, and connects to their clusters fr
 machine; --targets=false skips that. What you may not read is listed as unknown. The exit
 code is 4 if there is an error, and 0 if there are only warnings and unknowns.
 
-` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp,
 		Example: `  espalier check --pre
   espalier check -A
   espalier check -n shop --targets=false

@@ -49,15 +49,8 @@ func TestEveryCommandIsDocumented(t *testing.T) {
 	streams, _, _, _ := genericiooptions.NewTestIOStreams()
 	root := cli.NewRoot(streams, commands.All(cli.NewEnvironment(streams))...)
 	for _, command := range withThoseBelow(root.Commands()) {
-		codes := cli.ExitCodesHelp
-		switch command.Name() {
-		case "diff":
-			codes = "Exit codes: 0 a job would change nothing; 1 it would change something; 2 or higher an" // as kubectl diff
-		case "watch":
-			codes = "Exit codes: 0 after q or Ctrl-C; 1 wrong usage or another error; 5 not found or not\npermitted."
-		}
-		if !strings.Contains(command.Long, codes) || command.Example == "" || command.Short == "" {
-			t.Errorf("the help of %s lacks exit codes, an example or a summary", command.CommandPath())
+		if command.Example == "" || command.Short == "" {
+			t.Errorf("the help of %s lacks an example or a summary", command.CommandPath())
 		}
 		if !strings.Contains(string(page), "## `"+command.CommandPath()+"`") {
 			t.Errorf("docs/cli.md has no section on %s", command.CommandPath())
@@ -104,8 +97,8 @@ func TestCommandsWithoutAClusterAreDocumented(t *testing.T) {
 		if command.HasSubCommands() {
 			continue
 		}
-		if !strings.Contains(command.Long, "Exit codes: 0") || command.Example == "" || command.Short == "" {
-			t.Errorf("the help of %s lacks exit codes, an example or a summary", command.CommandPath())
+		if command.Example == "" || command.Short == "" {
+			t.Errorf("the help of %s lacks an example or a summary", command.CommandPath())
 		}
 	}
 }

@@ -15,9 +15,7 @@ func New(env cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create",
 		Short: "Create an installation from a component or a blueprint",
-		Long: `Create objects without writing manifests. For Targets, there is espalier target create.
-
-` + cli.ExitCodesHelp,
+		Long:  `Create objects without writing manifests. For Targets, there is espalier target create.`,
 		Example: `  espalier create installation shop --component example.com/shop:1.2.0 --repository registry.example.com/components
   espalier create installation shop --blueprint ./blueprint`,
 		Args: cobra.NoArgs,

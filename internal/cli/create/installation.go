@@ -64,7 +64,7 @@ No job starts until you request one with espalier reconcile.
 ` + registry.CredentialsHelp + ` The credentials of the
 Context are used, too, if you may read them.
 
-` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp,
 		Example: `  espalier create installation shop --component example.com/shop:1.2.0 --repository registry.example.com/components
   espalier create installation shop --blueprint registry.example.com/blueprints/shop:1.2.0 --import replicas=2 --target cluster=production
   espalier create installation shop --blueprint ./blueprint --import settings=@settings.yaml --secret password=@password.txt

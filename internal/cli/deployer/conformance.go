@@ -55,8 +55,7 @@ func newConformance(env cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "conformance --type TYPE --config FILE",
 		Short: "Check that a deployer keeps the deployer contract",
-		Long: conformanceHelp + "\n\nRules:\n" + rulesHelp() + "\n" + "If a rule is broken, the exit code is 2.\n\n" +
-			connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+		Long:  conformanceHelp + "\n\nRules:\n" + rulesHelp() + "\n" + connect.FlagsHelp,
 		Example: `  espalier deployer conformance --type example.espalier.dev/files --config files.yaml
   espalier deployer conformance --type landscaper.gardener.cloud/helm --target cluster \
     --config chart.yaml --stuck never-ready.yaml --broken no-chart.yaml --export url`,

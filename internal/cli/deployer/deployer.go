@@ -15,7 +15,7 @@ func New(env cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "deployer",
 		Short:   "Check deployers, including third-party ones",
-		Long:    "Check deployers, including third-party ones.\n\n" + cli.ExitCodesHelp,
+		Long:    "Check deployers, including third-party ones.",
 		Example: `  espalier deployer conformance --type example.espalier.dev/files --config files.yaml`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		Args:    cobra.NoArgs,

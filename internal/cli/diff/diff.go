@@ -78,10 +78,7 @@ Targets. The targets are reached from this machine, with the credentials of the 
 
 ` + connect.FlagsHelp + `
 
-Exit codes: 0 a job would change nothing; 1 it would change something; 2 or higher an
-error: something could not be compared, or a target rejects an object (5 not found or not
-allowed; 130 interrupted with Ctrl-C). They are those of kubectl diff, and not those of the
-other commands.`,
+The exit codes are those of kubectl diff, and not those of the other commands.`,
 		Example: `  espalier diff shop
   espalier diff -l team=shop
   espalier diff -f installation.yaml

@@ -44,7 +44,7 @@ Secrets are left out unless --with-secrets is set: standard error names those th
 exist where the manifests are applied. A Target that contains a kubeconfig then refers to
 a Secret instead.
 
-` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp,
 		Example: `  espalier export shop > shop.yaml
   espalier export shop --with-secrets | kubectl apply -n shop-copy -f -
   espalier export --all -o json`,

@@ -47,7 +47,7 @@ filled with the same document.
 "espalier get targetsyncs [NAME...]" lists TargetSyncs instead: whether their Targets
 match the source, and what is wrong.
 
-` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp,
 		Example: `  espalier get
   espalier get -A -o wide
   espalier get shop --context prod -n shops

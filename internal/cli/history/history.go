@@ -45,7 +45,7 @@ revision is a spec that an update used.
 --revision prints the spec of one revision, and --diff compares it with the present
 spec.
 
-` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp,
 		Example: `  espalier history shop
   espalier history shop --revision 2
   espalier history shop --revision 2 --diff

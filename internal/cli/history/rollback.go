@@ -55,7 +55,7 @@ A running job continues, and the new one starts when it has finished. In the con
 flow, the installation updates itself without a job, and --wait waits until it is at
 rest.
 
-` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp,
 		Example: `  espalier rollback shop
   espalier rollback shop --dry-run
   espalier rollback shop --to 2 --yes --wait`,

@@ -50,7 +50,7 @@ read the Targets and, for those with a secretRef, their Secrets.
 -o tree, svg, mermaid and dot show the objects by Target and installation.
 No format prints the content of an object.
 
-` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp,
 		Example: `  espalier inventory
   espalier inventory shop -o wide
   espalier inventory shop --live

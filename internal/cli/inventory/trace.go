@@ -49,9 +49,7 @@ all inventories. It reads the metadata of live objects only, and changes nothing
 -o name prints the name of the root installation, or of the pipeline if there is none.
 -o tree, svg, mermaid and dot show the way from there to the object.
 
-` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp + `
-
-The code is 5 if no installation manages the object.`,
+` + connect.FlagsHelp,
 		Example: `  espalier trace deployment/web -n shop
   espalier trace pod web-7d4b9c -n shop
   espalier trace configmap/settings -n shop --target garden/production

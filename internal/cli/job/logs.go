@@ -79,7 +79,7 @@ Secrets. There, the credential of the Target needs the rights to the pods. For -
 it needs the right to list events.events.k8s.io; for --controllers, the right to list pods
 and to get pods/log in the namespace of the controllers.
 
-` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp,
 		Example: `  espalier logs shop
   espalier logs shop --follow
   espalier logs shop --since 24h --tail 50

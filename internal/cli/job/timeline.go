@@ -51,7 +51,7 @@ wrong.
 Times are in the local time zone; --utc shows UTC. -o json and -o yaml print the same facts
 for programs, always in UTC.
 
-` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp,
 		Example: `  espalier timeline shop
   espalier timeline shop --utc
   espalier timeline shop-web -o json`,

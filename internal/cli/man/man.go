@@ -148,31 +148,17 @@ func (p *page) options(command *cobra.Command) {
 	})
 }
 
-// exitStatus lists the exit codes of a command that can run.
+// exitStatus lists the exit codes of a command.
 func (p *page) exitStatus(command *cobra.Command) {
-	path, hasParent := strings.CutPrefix(command.CommandPath(), command.Root().CommandPath()+" ")
-	meanings := cli.ExitCodesOf(path)
-	if command.HasSubCommands() || !hasParent || len(meanings) == 0 {
-		return
-	}
-	p.macro("SH", "EXIT STATUS")
-	p.codes(meanings)
-	for _, e := range cli.AllExitCodes() {
-		for _, name := range e.Commands {
-			if flag, depends := strings.CutPrefix(name, path+" --"); depends {
-				p.macro("PP")
-				p.lines("With --" + flag + ":")
-				p.codes(e.Meanings)
-			}
+	for i, outcomes := range cli.ExitCodesOf(command) {
+		if i == 0 {
+			p.macro("SH", "EXIT STATUS")
 		}
-	}
-}
-
-func (p *page) codes(meanings map[int]string) {
-	for code := range cli.ExitDetached + 1 {
-		if meaning := meanings[code]; meaning != "" {
-			p.entry(fmt.Sprint(code), "", strings.ReplaceAll(meaning, "`", ""))
+		if outcomes.Flag != "" {
+			p.macro("PP")
+			p.lines("With --" + outcomes.Flag + ":")
 		}
+		outcomes.EachExitCode(func(code int, meaning string) { p.entry(fmt.Sprint(code), "", meaning) })
 	}
 }
 

@@ -44,9 +44,7 @@ func New(env cli.Environment) *cobra.Command {
 		Use:   "migrate",
 		Short: "Take over a cluster from Landscaper or Weave pipelines, and go back",
 		Long: `Take over a cluster from the controllers of Landscaper or of Weave's pipelines, and go back.
-With --dry-run, only check whether that is possible.
-
-` + cli.ExitCodesHelp,
+With --dry-run, only check whether that is possible.`,
 		Example: `  espalier migrate landscaper --dry-run
   espalier migrate weave-pipelines --dry-run`,
 		Args: cobra.NoArgs,
@@ -77,9 +75,7 @@ continues where it stopped.
 With --back, it restores CRDs, webhooks and replicas from that ConfigMap. Stop the
 controllers of Espalier first.
 
-%s
-
-%s`, s.title, s.title, s.recordName(), connect.FlagsHelp, cli.ExitCodesHelp),
+%s`, s.title, s.title, s.recordName(), connect.FlagsHelp),
 		Example: fmt.Sprintf(`  espalier migrate %[1]s --dry-run
   espalier migrate %[1]s --yes
   espalier migrate %[1]s --dry-run -o json

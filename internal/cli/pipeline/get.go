@@ -37,7 +37,7 @@ waits for. Without NAME, all pipelines of the namespace.
 
 -o json and -o yaml print the objects themselves.
 
-` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp,
 		Example: `  espalier pipeline get
   espalier pipeline get -A -o wide`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -25,9 +25,7 @@ func New(env cli.Environment) *cobra.Command {
 		Short:   "Show pipelines: where revisions are, and what they wait for",
 		Long: `Show pipelines: where revisions are, what they wait for, and how they got there.
 
-To decide on promotions, use the commands approve, reject, promote, retry and hold.
-
-` + cli.ExitCodesHelp,
+To decide on promotions, use the commands approve, reject, promote, retry and hold.`,
 		Example: `  espalier pipeline get
   espalier pipeline why shop`,
 		Args: cobra.NoArgs,
@@ -54,7 +52,7 @@ type subject struct {
 
 // complete gives a command the flags for the cluster, and has it read the pipeline that its first argument names.
 func (s *showing) complete(cmd *cobra.Command, formats ...display.Format) *cobra.Command {
-	cmd.Long += "\n\n" + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp
+	cmd.Long += "\n\n" + connect.FlagsHelp
 	s.format = display.AddFormatFlag(cmd, formats...)
 	s.access = connect.AddFlags(cmd, s.env)
 	cmd.ValidArgsFunction = s.access.CompletePipelines(cmd.Args(cmd, []string{"pipeline", "environment"}) == nil)

@@ -25,10 +25,7 @@ func newStatus(env cli.Environment) *cobra.Command {
 		Long: `Show the environments of a pipeline: how many targets are healthy, at which revision,
 the state of the current or last promotion to the environment, and what it waits for.
 
--o tree, svg, mermaid and dot draw the pipeline as "espalier pipeline graph" does.
-
-With --exit-code, the exit code is 0 if the revision has reached all environments, 2 if a
-promotion has failed, 4 if a user must act, and otherwise 3.`,
+-o tree, svg, mermaid and dot draw the pipeline as "espalier pipeline graph" does.`,
 		Example: `  espalier pipeline status shop
   espalier pipeline status shop --exit-code >/dev/null
   espalier pipeline status shop -o json`,

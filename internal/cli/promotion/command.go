@@ -50,7 +50,7 @@ func (d decision) command(env cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     string(d.action) + " PIPELINE ENVIRONMENT",
 		Short:   d.short,
-		Long:    d.long + sharedHelp + "\n\n" + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+		Long:    d.long + sharedHelp + "\n\n" + connect.FlagsHelp,
 		Example: d.example,
 		Args:    cobra.ExactArgs(2),
 	}

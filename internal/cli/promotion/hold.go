@@ -33,7 +33,7 @@ func newHold(env cli.Environment) *cobra.Command {
 releases them with --release. Nothing new starts meanwhile; open pull requests stay open.
 A hold on one environment and a hold on all are separate, and are released separately.
 
-` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp,
 		Example: `  espalier hold shop production -m "audit until Friday"
   espalier hold shop production --release
   espalier hold shop`,

@@ -31,12 +31,7 @@ http://localhost:5000, or an archive in the common transport format: a directory
 a tar file or a compressed one. Registries are accessed over HTTPS unless the address
 begins with http://.
 
-` + CredentialsHelp + `
-
-` + ExitCodesHelp
-
-// ExitCodesHelp explains the exit codes.
-const ExitCodesHelp = "Exit codes: 0 success; 1 wrong usage or any other error; 130 interrupted with Ctrl-C."
+` + CredentialsHelp
 
 const cacheMebibytes = 256
 

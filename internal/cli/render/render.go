@@ -78,10 +78,7 @@ prints what their charts render to, if helmDeployment is false and the chart is
 in the configuration.
 
 Values of imported Secrets are printed as <masked>, and so are the states of
-templates and the kubeconfigs of Targets; --show-secrets prints them.
-
-Exit codes: 0 when everything was rendered, 2 when an installation waits for
-exports that are not known (all others are printed), 1 for any other error.`,
+templates and the kubeconfigs of Targets; --show-secrets prints them.`,
 		Example: `  espalier render -f installation.yaml
   espalier render -f manifests/ --recursive --exports exports.yaml shop
   espalier render -f installation.yaml --components descriptors/ --blueprint blueprint=./blueprint

@@ -34,7 +34,7 @@ type Command struct {
 // Complete gives a command the flags for the cluster and for waiting, and has it ask the installations that its
 // arguments name or its selector matches. Help texts get the part that is the same for all.
 func (c Command) Complete(env cli.Environment, cmd *cobra.Command) *cobra.Command {
-	cmd.Long += "\n\n" + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp
+	cmd.Long += "\n\n" + connect.FlagsHelp
 	access := connect.AddFlags(cmd, env)
 	access.AddSelector(connect.RootInstallations)
 	cmd.Args = access.NamesOrSelector(1)

@@ -47,7 +47,7 @@ and deleting work as usual. The condition Ready still shows the result of the la
 
 A suspended pipeline starts no promotions; open pull requests stay open.
 
-` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp,
 		Example: `  espalier suspend shop -m "audit until Friday"
   espalier suspend installation/shop pipeline/shop
   espalier suspend -l team=shop`,
@@ -70,7 +70,7 @@ With --wait, the command waits for the runs of installations that were held back
 that were requested, scheduled or due to a changed spec. If there is none, it says so, and
 the exit code is 0. Pipelines cannot be waited for.
 
-` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp,
 		Example: `  espalier resume shop
   espalier resume shop pipeline/shop
   espalier resume shop --wait --timeout 20m`,

@@ -43,11 +43,9 @@ from this machine; the controllers may reach clusters that you do not. It change
 and prints no credential. A Target with oidcConfig needs a service account token in another
 cluster, which the command only sends with --send-tokens.
 
-Exit code 3 means that a cluster did not answer, 4 that a user must change a Target, 5
-that a Target does not exist or that you may not read it or what it refers to. Warnings,
-such as a certificate that expires soon, leave it at 0.
+Warnings, such as a certificate that expires soon, leave the exit code at 0.
 
-` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp,
 		Example: `  espalier target check production
   espalier target check --all
   espalier target check --all -A -o json`,

@@ -56,7 +56,7 @@ needs either is rejected: use a token or a client certificate.
 If the Target or its Secret cannot be created, nothing is. Output masks credentials;
 --show-secrets prints them.
 
-` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp,
 		Example: `  espalier target create production --from-kubeconfig production.yaml
   espalier target create production --from-kubeconfig ~/.kube/config --from-context production
   kubectl config view --raw --minify --flatten | espalier target create production --from-kubeconfig -

@@ -16,9 +16,7 @@ func New(env cli.Environment) *cobra.Command {
 		Use:     "target",
 		Aliases: []string{"targets"},
 		Short:   "Create and check Targets: the clusters that installations deploy to",
-		Long: `Create and check Targets. A Target says where an installation deploys to.
-
-` + cli.ExitCodesHelp,
+		Long:    `Create and check Targets. A Target says where an installation deploys to.`,
 		Example: `  espalier target create production --from-kubeconfig production.yaml
   espalier target check --all`,
 		Args: cobra.NoArgs,

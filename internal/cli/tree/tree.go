@@ -52,7 +52,7 @@ no specs.
 first to those that wait for them. It omits executions unless they are empty.
 -o mermaid and -o dot print the same graph for Mermaid and Graphviz.
 
-` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp,
 		Example: `  espalier tree
   espalier tree shop --failed
   espalier tree -A -l team=shop

@@ -61,7 +61,7 @@ in all namespaces, or in one if you name it with -n or may list nothing else.
 The command prints an address that works once; that browser stays logged in for 12 hours,
 while the command runs. It listens on loopback only. Ctrl-C stops it.
 
-` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp,
 		Example: `  espalier ui
   espalier ui --context production --address 127.0.0.1:9000`,
 		Args: cobra.NoArgs,
@@ -164,7 +164,7 @@ create TokenReviews and SubjectAccessReviews; it needs no right to change anythi
 
 Browsers keep the session only over HTTPS: set a certificate, or use a proxy that has one.
 
-` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp,
 		Example: `  espalier ui serve --host espalier.example.com --tls-cert-file tls.crt --tls-key-file tls.key
   espalier ui serve --host espalier.example.com --session-key-file /etc/espalier/session-key
   espalier ui serve --host espalier.example.com --oidc-issuer https://login.example.com --oidc-client-id espalier-ui`,

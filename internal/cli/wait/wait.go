@@ -61,7 +61,7 @@ at rest and its status reflects the current spec.
 The command starts nothing. In a terminal it shows the tree meanwhile, elsewhere a line
 for each change, both on standard error. Ctrl-C ends the wait and nothing else.
 
-` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp,
 		Example: `  espalier wait shop
   espalier wait shop blog --for=finished --timeout 1h
   espalier wait -l team=shop

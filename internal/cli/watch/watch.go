@@ -51,10 +51,7 @@ both ask first. ? lists all keys, q quits. Quitting affects no job.
 If the connection breaks, the last line says so, and the command continues when the server
 answers again. It needs a terminal; in scripts, use "espalier tree" and "espalier wait".
 
-` + connect.FlagsHelp + `
-
-Exit codes: 0 after q or Ctrl-C; 1 wrong usage or another error; 5 not found or not
-permitted.`,
+` + connect.FlagsHelp,
 		Example: `  espalier watch shop
   espalier watch
   espalier watch -A`,

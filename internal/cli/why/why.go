@@ -49,7 +49,7 @@ then print the list "answers". A nested installation is left out if one above it
 
 -o name prints the names of the objects that block the others, as kubectl takes them.
 
-` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp,
 		Example: `  espalier why shop
   espalier why deployitem/shop-web-nginx
   espalier why targetsync/clusters
