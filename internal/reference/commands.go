@@ -110,7 +110,7 @@ func describe(page *strings.Builder, c *cobra.Command) error {
 	if c.Example != "" {
 		fmt.Fprintf(page, "\n```text\n%s\n```\n", unindented(c.Example))
 	}
-	connects := c.Flags().Lookup("kubeconfig") != nil
+	connects := c.Flags().Lookup("context") != nil // --kubeconfig of up names a file to write.
 	if connects {
 		page.WriteString("\nIt also has the [connection flags](#connection-flags).\n")
 	}

@@ -4,6 +4,7 @@
 package commands_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/tools/clientcmd"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli"
@@ -156,6 +158,12 @@ func TestCompletion(t *testing.T) {
 	clitest.Blog(t, server, namespace)
 	clitest.Line(t, server, namespace)
 	testkit.Create(t, server, testkit.Target(namespace, "copy").Label(lsv1alpha1.DataObjectContextLabel, "Inst.shop").Build())
+	testkit.Create(t, server, testkit.DataObject(namespace, "address", "db").Build())
+	clitest.Store(t, server, clitest.Clusters(namespace, "Synchronised"))
+	kubeconfig, err := clientcmd.LoadFromFile(server.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, test := range map[string]struct {
 		args []string
 		want []string
@@ -188,8 +196,25 @@ func TestCompletion(t *testing.T) {
 		"formats": {[]string{"get", "-o", ""}, []string{
 			"table", "wide", "tree", "json", "yaml", "name", "jsonpath=", "jsonpath-file=", "go-template=", "go-template-file=",
 		}},
-		"goals":      {[]string{"wait", "shop", "--for", ""}, []string{"deleted", "finished", "succeeded"}},
-		"namespaces": {[]string{"get", "-n", namespace}, []string{namespace}},
+		"items":           {[]string{"why", "deployitem/shop-web-n"}, []string{"deployitem/shop-web-nginx"}},
+		"as shown":        {[]string{"logs", "Execution/shop-w"}, []string{"Execution/shop-web"}},
+		"TargetSyncs":     {[]string{"why", "targetsync/"}, []string{"targetsync/clusters"}},
+		"unknown kinds":   {[]string{"why", "pod/"}, nil},
+		"resumed":         {[]string{"resume", "installation/sh"}, []string{"installation/shop"}},
+		"pipelines, too":  {[]string{"suspend", "pipeline/"}, []string{"pipeline/shop"}},
+		"live objects":    {[]string{"trace", "inst/shop-"}, []string{"inst/shop-database", "inst/shop-web"}},
+		"after a kind":    {[]string{"trace", "deployitems", "shop-web-n"}, []string{"shop-web-nginx"}},
+		"one live object": {[]string{"trace", "inst/shop", "inst/shop-"}, nil},
+		"of no kind":      {[]string{"trace", "nothing/"}, nil},
+		"its cluster":     {[]string{"trace", "--target", ""}, []string{"cluster"}},
+		"for a deployer":  {[]string{"deployer conformance", "--target", "c"}, []string{"cluster"}},
+		"an import":       {[]string{"create installation", "--target", "to=cl"}, []string{"to=cluster"}},
+		"a map":           {[]string{"create installation", "--target", "to=a:cluster,b:"}, []string{"to=a:cluster,b:cluster"}},
+		"no import yet":   {[]string{"create installation", "--target", "cl"}, nil},
+		"data":            {[]string{"create installation", "--data", "url="}, []string{"url=address"}},
+		"contexts":        {[]string{"get", "--context", ""}, slices.Sorted(maps.Keys(kubeconfig.Contexts))},
+		"goals":           {[]string{"wait", "shop", "--for", ""}, []string{"deleted", "finished", "succeeded"}},
+		"namespaces":      {[]string{"get", "-n", namespace}, []string{namespace}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			last := len(test.args) - 1

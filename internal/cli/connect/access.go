@@ -60,9 +60,8 @@ func AddFlags(cmd *cobra.Command, env cli.Environment) *Access {
 		flag.Hidden = !slices.Contains(shownFlags, flag.Name)
 	})
 	cmd.Flags().AddFlagSet(own)
-	if err := cmd.RegisterFlagCompletionFunc("namespace", a.completeNamespaces); err != nil {
-		panic(err) // The flag is defined above.
-	}
+	CompleteFlag(cmd, "namespace", a.completeNamespaces)
+	CompleteFlag(cmd, "context", a.completeOfKubeconfig)
 	return a
 }
 

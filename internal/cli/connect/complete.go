@@ -5,6 +5,7 @@ package connect
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -33,35 +34,98 @@ const (
 	RootInstallations
 )
 
-// CompleteInstallations offers the names of the installations in the user's namespace. Names that are on the command
-// line already are left out.
+// CompleteInstallations offers the names of the installations in the user's namespace.
 func (a *Access) CompleteInstallations(which Which) cobra.CompletionFunc {
+	if which == RootInstallations {
+		return a.completeNames("Installation", unlabelled(lsv1alpha1.EncompassedByLabel))
+	}
+	return a.completeNames("Installation", labels.Everything())
+}
+
+// CompleteTargets offers the names of the Targets in the user's namespace, without the copies that installations make of those that they
+// import.
+func (a *Access) CompleteTargets() cobra.CompletionFunc {
+	return a.completeNames("Target", unlabelled(lsv1alpha1.DataObjectContextLabel))
+}
+
+// CompleteDataObjects offers the names of the DataObjects that root installations can import.
+func (a *Access) CompleteDataObjects() cobra.CompletionFunc {
+	return a.completeNames("DataObject", unlabelled(lsv1alpha1.DataObjectContextLabel))
+}
+
+// CompleteContexts offers the names of the Contexts in the user's namespace.
+func (a *Access) CompleteContexts() cobra.CompletionFunc {
+	return a.completeNames("Context", labels.Everything())
+}
+
+// CompleteTargetSyncs offers the names of the TargetSyncs in the user's namespace.
+func (a *Access) CompleteTargetSyncs() cobra.CompletionFunc {
+	return a.completeNames("TargetSync", labels.Everything())
+}
+
+// TreeKinds complete the names behind each kind that trees consist of.
+func (a *Access) TreeKinds() map[string]cobra.CompletionFunc {
+	return map[string]cobra.CompletionFunc{
+		"installation": a.CompleteInstallations(AllInstallations),
+		"execution":    a.completeNames("Execution", labels.Everything()),
+		"deployitem":   a.completeNames("DeployItem", labels.Everything()),
+	}
+}
+
+// CompleteKinds completes KIND/NAME for some kinds, and what has no kind with another function.
+func CompleteKinds(kinds map[string]cobra.CompletionFunc, otherwise cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		kind, name, found := strings.Cut(toComplete, "/")
+		if !found {
+			return otherwise(cmd, args, toComplete)
+		}
+		complete, known := kinds[strings.ToLower(kind)]
+		if !known {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		names, directive := complete(cmd, nil, name)
+		return without(args, WithPrefix(kind+"/", names)), directive
+	}
+}
+
+// CompleteOne completes a single argument.
+func CompleteOne(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(cmd, args, toComplete)
+	}
+}
+
+// CompleteFlag completes the value of a flag that the command has.
+func CompleteFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err) // Commands complete only their own flags.
+	}
+}
+
+// completeNames offers the names of the objects of one of our kinds in the user's namespace. Names that are on the command line already are
+// left out.
+func (a *Access) completeNames(kind string, selector labels.Selector) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		namespace, err := a.Namespace()
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		options := &client.ListOptions{Namespace: namespace}
-		if which == RootInstallations {
-			options.LabelSelector = unlabelled(lsv1alpha1.EncompassedByLabel)
-		}
-		names := a.names(cmd, lsv1alpha1.SchemeGroupVersion.WithKind("InstallationList"), options)
-		names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(args, name) })
-		return beginningWith(toComplete, names), cobra.ShellCompDirectiveNoFileComp
+		names := a.names(cmd, lsv1alpha1.SchemeGroupVersion.WithKind(kind+"List"), &client.ListOptions{Namespace: namespace, LabelSelector: selector})
+		return without(args, beginningWith(toComplete, names)), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-// CompleteTargets offers the names of the Targets in the user's namespace, without the copies that installations make of those that they
-// import. Names that are on the command line already are left out.
-func (a *Access) CompleteTargets(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	namespace, err := a.Namespace()
+// completeOfKubeconfig offers the contexts of the kubeconfig.
+func (a *Access) completeOfKubeconfig(_ *cobra.Command, _ []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	a.chooseKubeconfig()
+	config, err := a.flags.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	names := a.names(cmd, lsv1alpha1.SchemeGroupVersion.WithKind("TargetList"),
-		&client.ListOptions{Namespace: namespace, LabelSelector: unlabelled(lsv1alpha1.DataObjectContextLabel)})
-	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(args, name) })
-	return beginningWith(toComplete, names), cobra.ShellCompDirectiveNoFileComp
+	return beginningWith(toComplete, slices.Sorted(maps.Keys(config.Contexts))), cobra.ShellCompDirectiveNoFileComp
 }
 
 func (a *Access) completeNamespaces(cmd *cobra.Command, _ []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -104,6 +168,18 @@ func unlabelled(key string) labels.Selector {
 		panic(err) // The key is a constant.
 	}
 	return labels.NewSelector().Add(*requirement)
+}
+
+// WithPrefix returns names with a prefix.
+func WithPrefix(prefix string, names []string) []string {
+	for i := range names {
+		names[i] = prefix + names[i]
+	}
+	return names
+}
+
+func without(known, names []string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(known, name) })
 }
 
 func beginningWith(prefix string, names []string) []string {

@@ -82,7 +82,22 @@ Context are used, too, if you may read them.
 	opts.registries = registry.AddFlags(env, flags)
 	opts.access = connect.AddFlags(cmd, env)
 	opts.creator = manifest.AddFlags(cmd, env, opts.access)
+	connect.CompleteFlag(cmd, "data", completeBehind("=", opts.access.CompleteDataObjects()))
+	connect.CompleteFlag(cmd, "target", completeBehind("=:,", opts.access.CompleteTargets()))
+	connect.CompleteFlag(cmd, "use-context", opts.access.CompleteContexts())
 	return cmd
+}
+
+// completeBehind completes what follows the last of some separators in the value of a flag, as in NAME=TARGET,TARGET.
+func completeBehind(separators string, complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		begin := strings.LastIndexAny(toComplete, separators) + 1
+		if begin == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		names, directive := complete(cmd, nil, toComplete[begin:])
+		return connect.WithPrefix(toComplete[:begin], names), directive
+	}
 }
 
 func (o *options) run(ctx context.Context, name string) error {

@@ -82,6 +82,7 @@ func newConformance(env cli.Environment) *cobra.Command {
 	}
 	opts.format = display.AddFormatFlag(cmd, display.FormatTable, display.FormatJSON, display.FormatYAML)
 	opts.access = connect.AddFlags(cmd, env)
+	connect.CompleteFlag(cmd, "target", opts.access.CompleteTargets())
 	return cmd
 }
 

@@ -106,13 +106,7 @@ The exit codes are those of kubectl diff, and not those of the other commands.`,
 	opts.registry = registry.AddFlags(env, flags)
 	opts.access = connect.AddFlags(cmd, env)
 	opts.access.AddSelector(connect.AllInstallations)
-	complete := opts.access.CompleteInstallations(connect.AllInstallations)
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return complete(cmd, args, toComplete)
-	}
+	cmd.ValidArgsFunction = connect.CompleteOne(opts.access.CompleteInstallations(connect.AllInstallations))
 	return cmd
 }
 

@@ -60,7 +60,7 @@ spec.
 	flags.BoolVar(&s.diff, "diff", false, "compare the spec of --revision with the present one")
 	s.format = display.AddFormatFlag(cmd, display.FormatTable, display.FormatJSON, display.FormatYAML)
 	s.access = connect.AddFlags(cmd, env)
-	cmd.ValidArgsFunction = firstOnly(s.access.CompleteInstallations(connect.RootInstallations))
+	cmd.ValidArgsFunction = connect.CompleteOne(s.access.CompleteInstallations(connect.RootInstallations))
 	completeRevisions(cmd, s.access, revisionFlag)
 	return cmd
 }
@@ -266,16 +266,6 @@ var styles = map[string]display.Style{
 	string(lsv1alpha1.PhaseAborted): display.Yellow, running: display.Cyan, unfinished: display.Faint,
 }
 
-// firstOnly offers completions for the first argument.
-func firstOnly(complete cobra.CompletionFunc) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return complete(cmd, args, toComplete)
-	}
-}
-
 // completeRevisions has a flag offer the revisions of the installation that is on the command line.
 func completeRevisions(cmd *cobra.Command, access *connect.Access, flag string) {
 	offer := func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -297,7 +287,5 @@ func completeRevisions(cmd *cobra.Command, access *connect.Access, flag string) 
 		}
 		return choices, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	}
-	if err := cmd.RegisterFlagCompletionFunc(flag, offer); err != nil {
-		panic(err) // The flag is defined before.
-	}
+	connect.CompleteFlag(cmd, flag, offer)
 }

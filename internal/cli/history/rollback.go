@@ -73,7 +73,7 @@ rest.
 	r.dryRun.AddFlag(cmd, manifest.DryRunServer, "only show what would change: client (check nothing), server (let the API server check it)")
 	r.access = connect.AddFlags(cmd, env)
 	r.follow = follow.AddStartFlags(cmd, env, r.access, "the job has finished")
-	cmd.ValidArgsFunction = firstOnly(r.access.CompleteInstallations(connect.RootInstallations))
+	cmd.ValidArgsFunction = connect.CompleteOne(r.access.CompleteInstallations(connect.RootInstallations))
 	completeRevisions(cmd, r.access, toFlag)
 	return cmd
 }

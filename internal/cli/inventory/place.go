@@ -41,13 +41,13 @@ type place struct {
 }
 
 // here is the cluster of the connection.
-func here(access *connect.Access) (*place, error) {
+func here(ctx context.Context, access *connect.Access) (*place, error) {
 	config, err := access.Config()
 	if err != nil {
 		return nil, err
 	}
 	p := &place{access: access, close: func() {}}
-	if p.mapper, err = kindsOf(config, access); err != nil {
+	if p.mapper, err = kindsOf(ctx, config, access); err != nil {
 		return nil, err
 	}
 	if p.reader, err = client.New(config, client.Options{Mapper: p.mapper}); err != nil {
@@ -68,7 +68,7 @@ func behind(ctx context.Context, access *connect.Access, key client.ObjectKey) (
 		p.reader = cluster.Client()
 		config := cluster.Config()
 		config.Timeout = targetTime
-		p.mapper, err = kindsOf(config, access)
+		p.mapper, err = kindsOf(ctx, config, access)
 	}
 	if err != nil {
 		targets.Close()
@@ -77,8 +77,12 @@ func behind(ctx context.Context, access *connect.Access, key client.ObjectKey) (
 	return p, nil
 }
 
-// kindsOf knows the kinds of a cluster by all names that kubectl takes.
-func kindsOf(config *rest.Config, access *connect.Access) (meta.RESTMapper, error) {
+// kindsOf knows the kinds of a cluster by all names that kubectl takes. It asks for them later, without a context, so the deadline of this
+// one applies.
+func kindsOf(ctx context.Context, config *rest.Config, access *connect.Access) (meta.RESTMapper, error) {
+	if deadline, bounded := ctx.Deadline(); bounded {
+		config.Timeout = time.Until(deadline)
+	}
 	asker, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("prepare to ask for kinds: %w", err)

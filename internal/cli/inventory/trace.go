@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"espalier.dev/internal/cli"
@@ -61,8 +62,50 @@ all inventories. It reads the metadata of live objects only, and changes nothing
 	formats := []display.Format{display.FormatText, display.FormatJSON, display.FormatYAML, display.FormatName, display.FormatTree}
 	opts.format = display.AddFormatFlag(cmd, append(formats, display.GraphFormats...)...)
 	opts.access = connect.AddFlags(cmd, env)
-	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	cmd.ValidArgsFunction = opts.complete
+	connect.CompleteFlag(cmd, "target", opts.access.CompleteTargets())
 	return cmd
+}
+
+// complete offers the names of live objects behind their kind, in the cluster that the command looks into.
+func (o *tracing) complete(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	kind, begun, found := strings.Cut(toComplete, "/")
+	prefix := kind + "/"
+	if len(args) == 1 && !found && !strings.Contains(args[0], "/") {
+		kind, begun, prefix, found = args[0], toComplete, "", true
+	}
+	namespace, err := o.access.Namespace()
+	if err != nil || !found || len(args) > 0 && prefix != "" || len(args) > 1 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, cancel := connect.CompletionContext(cmd)
+	defer cancel()
+	return connect.WithPrefix(prefix, o.names(ctx, kind, namespace, begun)), cobra.ShellCompDirectiveNoFileComp
+}
+
+// names are those of the objects of a kind that begin with a text; none if something is wrong.
+func (o *tracing) names(ctx context.Context, kind, namespace, begun string) []string {
+	at, err := o.place(ctx, namespace)
+	if err != nil {
+		return nil
+	}
+	defer at.close()
+	gvk, err := at.kind(kind)
+	if err != nil {
+		return nil
+	}
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	if err := at.reader.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return nil
+	}
+	var names []string
+	for i := range list.Items {
+		if name := list.Items[i].Name; strings.HasPrefix(name, begun) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // objectNamed reads the arguments: KIND/NAME, or KIND and NAME.
@@ -136,7 +179,7 @@ func (o tracing) print(found *report, format display.Format) error {
 
 func (o tracing) place(ctx context.Context, namespace string) (*place, error) {
 	if o.target == "" {
-		return here(o.access)
+		return here(ctx, o.access)
 	}
 	key, err := targetNamed(o.target, namespace)
 	if err != nil {

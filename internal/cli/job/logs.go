@@ -99,7 +99,8 @@ and to get pods/log in the namespace of the controllers.
 	cmd.Flags().BoolVar(&opts.controllers, "controllers", false, "also show what the controllers and deployers have logged about the tree")
 	check.AddSystemNamespaceFlag(cmd, &opts.system)
 	opts.access = connect.AddFlags(cmd, env)
-	cmd.ValidArgsFunction = oneInstallation(opts.access)
+	cmd.ValidArgsFunction = connect.CompleteOne(
+		connect.CompleteKinds(opts.access.TreeKinds(), opts.access.CompleteInstallations(connect.AllInstallations)))
 	return cmd
 }
 

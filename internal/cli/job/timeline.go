@@ -64,19 +64,8 @@ for programs, always in UTC.
 	cmd.Flags().BoolVar(&opts.utc, "utc", false, "show times in UTC instead of the local time zone")
 	opts.format = display.AddFormatFlag(cmd, display.FormatTable, display.FormatJSON, display.FormatYAML)
 	opts.access = connect.AddFlags(cmd, env)
-	cmd.ValidArgsFunction = oneInstallation(opts.access)
+	cmd.ValidArgsFunction = connect.CompleteOne(opts.access.CompleteInstallations(connect.AllInstallations))
 	return cmd
-}
-
-// oneInstallation completes the name of an installation, and nothing after it.
-func oneInstallation(access *connect.Access) cobra.CompletionFunc {
-	complete := access.CompleteInstallations(connect.AllInstallations)
-	return func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return complete(cmd, args, toComplete)
-	}
 }
 
 func (o timelineOptions) run(ctx context.Context) error {

@@ -59,7 +59,7 @@ Warnings, such as a certificate that expires soon, leave the exit code at 0.
 	opts.format = display.AddFormatFlag(cmd, display.FormatTable, display.FormatJSON, display.FormatYAML, display.FormatName)
 	opts.access = connect.AddFlags(cmd, env)
 	opts.access.AddAllNamespaces()
-	cmd.ValidArgsFunction = opts.access.CompleteTargets
+	cmd.ValidArgsFunction = opts.access.CompleteTargets()
 	return cmd
 }
 

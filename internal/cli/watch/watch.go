@@ -65,13 +65,7 @@ answers again. It needs a terminal; in scripts, use "espalier tree" and "espalie
 	env.ErrOut = opts.messenger
 	opts.access = connect.AddFlags(cmd, env)
 	opts.access.AddAllNamespaces()
-	complete := opts.access.CompleteInstallations(connect.AllInstallations)
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return complete(cmd, args, toComplete)
-	}
+	cmd.ValidArgsFunction = connect.CompleteOne(opts.access.CompleteInstallations(connect.AllInstallations))
 	return cmd
 }
 

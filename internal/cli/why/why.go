@@ -70,13 +70,10 @@ then print the list "answers". A nested installation is left out if one above it
 	opts.access = connect.AddFlags(cmd, env)
 	opts.access.AddSelector(connect.AllInstallations)
 	cmd.Args = cobra.MatchAll(cobra.MaximumNArgs(1), opts.access.NamesOrSelector(1))
-	complete := opts.access.CompleteInstallations(connect.AllInstallations)
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return complete(cmd, args, toComplete)
-	}
+	kinds := opts.access.TreeKinds()
+	kinds["targetsync"] = opts.access.CompleteTargetSyncs()
+	cmd.ValidArgsFunction = connect.CompleteOne(
+		connect.CompleteKinds(kinds, opts.access.CompleteInstallations(connect.AllInstallations)))
 	return cmd
 }
 
