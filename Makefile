@@ -228,6 +228,7 @@ build: optional-ui ## Build bin/espalier, bin/kubectl-espalier and bin/espalier-
 	go build $(BUILD_FLAGS) -ldflags "$(strip $(LINK_FLAGS))" -o bin/espalier-controller ./cmd/espalier-controller
 	cd cmd/espalier && go build $(BUILD_FLAGS) -ldflags "$(strip $(LINK_FLAGS))" -o ../../bin/espalier .
 	ln -sf espalier bin/kubectl-espalier
+	ln -sf espalier bin/kubectl_complete-espalier
 
 # The programs of a node are built once for each state of their sources, and kept in .cache.
 .PHONY: node

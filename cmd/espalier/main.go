@@ -40,6 +40,7 @@ func main() {
 	root := newRoot(env)
 	cli.NameAfter(root, os.Args[0])
 	os.Exit(cli.Run(context.Background(), root))
+	root.SetArgs(cli.Arguments(os.Args))
 }
 
 // newRoot returns the root command with all its subcommands.

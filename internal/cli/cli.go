@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -105,10 +106,27 @@ func NameAfter(root *cobra.Command, binary string) {
 	}
 }
 
+// Names of the binary under which kubectl runs it.
+const (
+	plugin = "kubectl-espalier"
+	// completer completes the command line of the plugin.
+	completer = "kubectl_complete-espalier"
+)
+
 // IsPlugin reports whether the binary runs as a plugin of kubectl, which its name tells.
 func IsPlugin(binary string) bool {
-	return strings.TrimSuffix(filepath.Base(binary), ".exe") == "kubectl-espalier"
+	return slices.Contains([]string{plugin, completer}, programOf(binary))
 }
+
+// Arguments returns the arguments of a process. To complete "kubectl espalier ...", kubectl calls the completer with what follows.
+func Arguments(argv []string) []string {
+	if programOf(argv[0]) == completer {
+		return append([]string{cobra.ShellCompRequestCmd}, argv[1:]...)
+	}
+	return argv[1:]
+}
+
+func programOf(binary string) string { return strings.TrimSuffix(filepath.Base(binary), ".exe") }
 
 // Run executes the root command and returns the exit code.
 func Run(ctx context.Context, root *cobra.Command) int {

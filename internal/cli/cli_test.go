@@ -68,6 +68,23 @@ func TestNameAfter(t *testing.T) {
 	}
 }
 
+// kubectl completes the command line of a plugin with a program of its own.
+func TestTheCompleterOfThePlugin(t *testing.T) {
+	for binary, want := range map[string]string{
+		"/usr/bin/kubectl_complete-espalier": "greet\tSay hello\n:4\n",
+		"kubectl_complete-espalier.exe":      "greet\tSay hello\n:4\n",
+		"kubectl-espalier":                   "", // It is a command that does not exist.
+	} {
+		streams, _, stdout, _ := genericiooptions.NewTestIOStreams()
+		root := NewRoot(streams, testCommands()...)
+		NameAfter(root, binary)
+		root.SetArgs(Arguments([]string{binary, "gre"}))
+		if code := Run(t.Context(), root); stdout.String() != want || (code == ExitOK) != (want != "") || root.CommandPath() != "kubectl espalier" {
+			t.Errorf("%s: exit code %d, %s prints %q", binary, code, root.CommandPath(), stdout)
+		}
+	}
+}
+
 func testCommands() []*cobra.Command {
 	tooSlow := &CodedError{Code: 3, Err: errors.New("too slow")}
 	return []*cobra.Command{

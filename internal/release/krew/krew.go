@@ -75,9 +75,8 @@ why something waits and what to do about it, jobs, approvals of promotions, and
 what an installation would become, without a cluster.
 `
 
-const caveats = `To complete names, put an executable file kubectl_complete-espalier on the path:
-  #!/bin/sh
-  exec kubectl-espalier __complete "$@"
+const caveats = `To complete names, put a link kubectl_complete-espalier on the path:
+  ln -s "$(command -v kubectl-espalier)" ~/.local/bin/kubectl_complete-espalier
 `
 
 // semantic matches the versions that krew accepts.
