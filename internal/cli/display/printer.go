@@ -43,6 +43,8 @@ type Printer struct {
 	width, height int
 	colour        bool
 	now           time.Time
+	// exact says that times are printed in full.
+	exact bool
 }
 
 // To returns a printer for a stream. Colours follow the usual variables: NO_COLOR switches them off, CLICOLOR_FORCE on,
@@ -82,10 +84,19 @@ func (p Printer) Paint(text string, style Style) string {
 	return "\x1b[" + string(style) + "m" + text + "\x1b[0m"
 }
 
-// Age is how long ago something was, as kubectl has it.
+// Exact returns a printer that prints every text to its end, and times instead of ages.
+func (p Printer) Exact() Printer {
+	p.exact = true
+	return p.Uncut()
+}
+
+// Age is how long ago something was, as kubectl has it, or the time in UTC.
 func (p Printer) Age(since time.Time) string {
 	if since.IsZero() {
 		return "-"
+	}
+	if p.exact {
+		return since.UTC().Format(time.RFC3339)
 	}
 	return duration.HumanDuration(p.now.Sub(since))
 }

@@ -58,7 +58,7 @@ spec.
 	flags := cmd.Flags()
 	flags.Int64Var(&s.revision, revisionFlag, 0, "print the spec of this revision")
 	flags.BoolVar(&s.diff, "diff", false, "compare the spec of --revision with the present one")
-	s.format = display.AddFormatFlag(cmd, display.FormatTable, display.FormatJSON, display.FormatYAML)
+	s.format = display.AddFormatFlag(cmd, display.FormatTable, display.FormatWide, display.FormatJSON, display.FormatYAML)
 	s.access = connect.AddFlags(cmd, env)
 	cmd.ValidArgsFunction = connect.CompleteOne(s.access.CompleteInstallations(connect.RootInstallations))
 	completeRevisions(cmd, s.access, revisionFlag)
@@ -106,7 +106,7 @@ func (s *showing) one(p past, format display.Format) error {
 	if s.diff {
 		return compare(s.env.Out, printer, revisionSide(revision, spec), presentSide(p.root))
 	}
-	if format == display.FormatTable {
+	if !format.IsData() {
 		spec, format = shown(spec), display.FormatYAML
 	}
 	return printer.Data(spec, format)
@@ -237,10 +237,13 @@ func (p past) result(i int, r lsv1alpha1.SpecRevision) string {
 
 func (s *showing) list(p past, format display.Format) error {
 	revisions, printer := p.revisions(), display.To(s.env, s.env.Out)
-	if format != display.FormatTable {
+	if format.IsData() {
 		return printer.Data(struct {
 			Revisions []Revision `json:"revisions"`
 		}{revisions}, format)
+	}
+	if format == display.FormatWide {
+		printer = printer.Exact()
 	}
 	if len(revisions) == 0 {
 		s.access.Tell("Installation %s has no history yet. It starts with the next job.", p.root.Name)

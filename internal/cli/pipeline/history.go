@@ -34,6 +34,9 @@ func newHistory(env cli.Environment) *cobra.Command {
 			s.access.Tell("Nothing was promoted yet.")
 			return nil
 		}
+		if format == display.FormatWide {
+			printer = printer.Exact()
+		}
 		return printer.Table(historyTable(printer, records))
 	}
 	return s.complete(&cobra.Command{
@@ -45,7 +48,7 @@ environment.`,
 		Example: `  espalier pipeline history shop
   espalier pipeline history shop production -o yaml`,
 		Args: cobra.RangeArgs(1, 2),
-	}, display.FormatTable, display.FormatJSON, display.FormatYAML)
+	}, display.FormatTable, display.FormatWide, display.FormatJSON, display.FormatYAML)
 }
 
 // record is a promotion with the environment that it belongs to.

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -240,6 +241,18 @@ func TestAllNamespaces(t *testing.T) {
 	got = clitest.Run(t, server, empty, clitest.Call{Command: pipeline.New, Args: []string{"get"}})
 	if diff := cmp.Diff(clitest.Result{Code: cli.ExitOK, Stderr: "There are no pipelines in namespace <namespace>.\n"}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestHistoryShowsTimes(t *testing.T) {
+	server, namespace := lines(t)
+	got := clitest.Run(t, server, namespace, clitest.Call{Command: pipeline.New, Args: []string{"history", "shop", "production", "-o", "wide"}})
+	for _, want := range []string{
+		"Unapproved   " + clitest.Before(19).UTC().Format(time.RFC3339) + "   -", "Complete     " + clitest.Before(70).UTC().Format(time.RFC3339) + "   4h",
+	} {
+		if got.Code != cli.ExitOK || !strings.Contains(got.Stdout, want) {
+			t.Errorf("it lacks %q: %+v", want, got)
+		}
 	}
 }
 
