@@ -22,6 +22,7 @@ import (
 	"espalier.dev/internal/cli/blueprint"
 	"espalier.dev/internal/cli/commands"
 	"espalier.dev/internal/cli/component"
+	"espalier.dev/internal/cli/explain"
 	"espalier.dev/internal/cli/man"
 	"espalier.dev/internal/cli/render"
 	"espalier.dev/internal/cli/version"
@@ -39,8 +40,8 @@ func main() {
 	}
 	root := newRoot(env)
 	cli.NameAfter(root, os.Args[0])
-	os.Exit(cli.Run(context.Background(), root))
 	root.SetArgs(cli.Arguments(os.Args))
+	os.Exit(cli.Run(context.Background(), root))
 }
 
 // newRoot returns the root command with all its subcommands.
@@ -53,6 +54,6 @@ func newRoot(env cli.Environment) *cobra.Command {
 	root := cli.NewRoot(env.IOStreams, up.New(env.IOStreams))
 	root.AddCommand(commands.All(env)...)
 	root.AddCommand(render.New(env, inspectors), blueprint.New(env), component.New(env), kubectl.New(env.IOStreams))
-	root.AddCommand(man.New(env), version.New(env, kubeversion.Version))
+	root.AddCommand(explain.New(env), man.New(env), version.New(env, kubeversion.Version))
 	return root
 }

@@ -207,7 +207,7 @@ func separate() []ExitCodes {
 			Meanings: map[int]string{ExitOK: "stopped with Ctrl-C", ExitError: misused, ExitNotFound: notFound},
 		},
 		{
-			Commands: []string{"completion", "man", "version"},
+			Commands: []string{"completion", "explain", "man", "version"},
 			Meanings: map[int]string{ExitOK: "success", ExitError: misused},
 		},
 		{Commands: []string{"kubectl"}},

@@ -5,14 +5,9 @@ package explain
 
 import (
 	"slices"
-	"strings"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
-	"espalier.dev/internal/version"
 )
-
-// errorsPage explains what errors mean and what to do about them, each under its own heading.
-const errorsPage = "docs/reference/errors.md"
 
 // Reference returns the place in the documentation that explains what is wrong: by the reason, or else by an error code. It is empty if
 // there is none, for example because nothing is wrong, or because a third-party deployer uses its own reason.
@@ -45,11 +40,13 @@ func ReferenceOfHold(p *pipelines.Pipeline, environment string, reason pipelines
 	return ReferenceTo(append(words, string(reason))...)
 }
 
-// ReferenceTo returns the place in the documentation that explains the first known one of some codes and reasons; empty if none is known.
+// ReferenceTo returns the place in the documentation that explains the first known one of some codes and reasons of errors; empty if none is
+// known.
 func ReferenceTo(words ...string) string {
 	for _, word := range words {
-		if slices.Contains(documented, word) {
-			return version.Page(errorsPage + "#" + strings.ToLower(word))
+		i := slices.IndexFunc(documented, func(w Word) bool { return w.Is == word && w.Do != "" })
+		if i >= 0 {
+			return documented[i].Reference()
 		}
 	}
 	return ""

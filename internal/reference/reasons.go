@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 const conditionsHeading = `# Conditions and reasons
@@ -96,9 +97,11 @@ func (p *program) conditionsPage() (string, error) {
 	return page.String(), nil
 }
 
+const holdsTitle = "Pipelines: holds"
+
 // holds explains why environments of pipelines wait.
 func (p *program) holds(page *strings.Builder) {
-	page.WriteString("\n## Pipelines: holds\n\nWhy an environment does not get a revision yet: `reason` of an entry in `status.holds`.\n\n")
+	page.WriteString("\n## " + holdsTitle + "\n\nWhy an environment does not get a revision yet: `reason` of an entry in `status.holds`.\n\n")
 	page.WriteString("| Reason | |\n|---|---|\n")
 	for _, c := range p.constants() {
 		if c.of == "HoldReason" {
@@ -161,29 +164,53 @@ const documentedHeading = `// SPDX-FileCopyrightText: The Espalier authors
 
 package explain
 
-// documented are the codes and reasons that docs/reference/errors.md explains.
-var documented = []string{
+// documented are the codes and reasons that docs/reference explains.
+var documented = []Word{
 `
 
-// documentedSource returns a source file with the explanations of the page about errors, for commands that refer to them.
+// documentedSource returns a source file with what the pages about errors and conditions explain, for commands that refer to them.
 func (p *program) documentedSource() (string, error) {
 	var all []string
+	add := func(w word, area, page string) {
+		entry := fmt.Sprintf("\t{Is: %q, Area: %q, Means: %q, ", w.is, area, w.text)
+		if w.do != "" {
+			entry += fmt.Sprintf("Do: %q, ", w.do)
+		}
+		all = append(all, entry+fmt.Sprintf("Page: %q},\n", page))
+	}
 	for _, c := range p.constants() {
-		if c.of == "ErrorCode" {
-			all = append(all, c.value)
+		switch c.of {
+		case "ErrorCode":
+			add(word{is: c.value, text: p.described(c), do: codeAdvice[c.value]}, "Error codes", "errors.md#"+anchor(c.value))
+		case "HoldReason":
+			add(word{is: c.value, text: p.described(c)}, holdsTitle, "conditions.md#"+anchor(holdsTitle))
 		}
 	}
 	for _, a := range failures {
 		for _, w := range a.words {
-			all = append(all, w.is)
+			add(w, a.title, "errors.md#"+anchor(w.is))
+		}
+	}
+	for _, a := range states {
+		for _, w := range a.words {
+			add(w, a.title, "conditions.md#"+anchor(a.title))
 		}
 	}
 	slices.Sort(all)
-	text := documentedHeading
-	for _, word := range all {
-		text += fmt.Sprintf("\t%q,\n", word)
-	}
-	return text + "}\n", nil
+	return documentedHeading + strings.Join(all, "") + "}\n", nil
+}
+
+// anchor is how links name a heading.
+func anchor(heading string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, heading)
 }
 
 // checkWords compares the words of the code with those that the pages explain.

@@ -21,6 +21,7 @@ import (
 	"espalier.dev/internal/cli/commands"
 	"espalier.dev/internal/cli/component"
 	"espalier.dev/internal/cli/diff"
+	"espalier.dev/internal/cli/explain"
 	"espalier.dev/internal/cli/render"
 	"espalier.dev/internal/cli/version"
 	"espalier.dev/internal/testkit"
@@ -62,7 +63,7 @@ func TestEveryCommandIsDocumented(t *testing.T) {
 		}
 	}
 	// These work without a cluster. Those that only the program has, such as kubectl, have a test there.
-	root = cli.NewRoot(streams, version.New(cli.NewEnvironment(streams), "v1.35.0"))
+	root = cli.NewRoot(streams, explain.New(cli.NewEnvironment(streams)), version.New(cli.NewEnvironment(streams), "v1.35.0"))
 	root.InitDefaultCompletionCmd()
 	for _, command := range root.Commands() {
 		_, section, found := strings.Cut(string(page), "\n## `"+command.CommandPath()+"`\n")
@@ -200,7 +201,6 @@ func TestCompletion(t *testing.T) {
 		"as shown":        {[]string{"logs", "Execution/shop-w"}, []string{"Execution/shop-web"}},
 		"TargetSyncs":     {[]string{"why", "targetsync/"}, []string{"targetsync/clusters"}},
 		"unknown kinds":   {[]string{"why", "pod/"}, nil},
-		"resumed":         {[]string{"resume", "installation/sh"}, []string{"installation/shop"}},
 		"pipelines, too":  {[]string{"suspend", "pipeline/"}, []string{"pipeline/shop"}},
 		"live objects":    {[]string{"trace", "inst/shop-"}, []string{"inst/shop-database", "inst/shop-web"}},
 		"after a kind":    {[]string{"trace", "deployitems", "shop-web-n"}, []string{"shop-web-nginx"}},

@@ -18,6 +18,7 @@ import (
 
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/commands"
+	"espalier.dev/internal/cli/explain"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/clitest"
 )
@@ -68,7 +69,7 @@ func printed(t *testing.T, args []string) string {
 	environment := cli.NewEnvironment(streams)
 	environment.Now = clitest.Now
 	root := cli.NewRoot(streams, commands.All(environment)...)
-	root.AddCommand(&cobra.Command{Use: "kubectl", Run: func(*cobra.Command, []string) {}})
+	root.AddCommand(explain.New(environment), &cobra.Command{Use: "kubectl", Run: func(*cobra.Command, []string) {}})
 	root.SetArgs(args)
 	cli.Run(t.Context(), root)
 	return strings.NewReplacer(namespace, "shops", server.Config().Host, "https://127.0.0.1:6443",

@@ -87,9 +87,7 @@ func (o *suspendOptions) complete(cmd *cobra.Command) *cobra.Command {
 	}
 	o.access.AddSelector(connect.RootInstallations)
 	cmd.Args = o.access.NamesOrSelector(1)
-	roots := o.access.CompleteInstallations(connect.RootInstallations)
-	cmd.ValidArgsFunction = connect.CompleteKinds(
-		map[string]cobra.CompletionFunc{kindInstallation: roots, kindPipeline: o.access.CompletePipelines(false)}, roots)
+	cmd.ValidArgsFunction = o.completeNames
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) }
 	return cmd
 }
@@ -99,6 +97,19 @@ const (
 	kindPipeline     = "pipeline"
 	kindInstallation = "installation"
 )
+
+// completeNames offers root installations, and pipelines behind their prefix.
+func (o *suspendOptions) completeNames(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	name, isPipeline := strings.CutPrefix(begun, kindPipeline+"/")
+	if !isPipeline {
+		return o.access.CompleteInstallations(connect.RootInstallations)(cmd, args, begun)
+	}
+	names, directive := o.access.CompletePipelines(false)(cmd, nil, name)
+	for i := range names {
+		names[i] = kindPipeline + "/" + names[i]
+	}
+	return names, directive
+}
 
 // suspendResult is what was done with one object, for programs.
 type suspendResult struct {
