@@ -40,8 +40,8 @@ func ReferenceOfHold(p *pipelines.Pipeline, environment string, reason pipelines
 	return ReferenceTo(append(words, string(reason))...)
 }
 
-// ReferenceTo returns the place in the documentation that explains the first known one of some codes and reasons of errors; empty if none is
-// known.
+// ReferenceTo returns the place in the documentation that explains the first known one of some codes and reasons of errors; empty if no
+// word is known.
 func ReferenceTo(words ...string) string {
 	for _, word := range words {
 		i := slices.IndexFunc(documented, func(w Word) bool { return w.Is == word && w.Do != "" })
