@@ -90,6 +90,14 @@ func (p Printer) Exact() Printer {
 	return p.Uncut()
 }
 
+// AgeTitle is the title of a column with the ages of objects.
+func (p Printer) AgeTitle() string {
+	if p.exact {
+		return "CREATED"
+	}
+	return "AGE"
+}
+
 // Age is how long ago something was, as kubectl has it, or the time in UTC.
 func (p Printer) Age(since time.Time) string {
 	if since.IsZero() {

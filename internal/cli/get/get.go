@@ -164,7 +164,8 @@ func (o options) print(nodes []*objecttree.Node, namespace string, format displa
 	case display.FormatTree:
 		return printer.Table(printer.Tree(nodes, display.TreeOptions{Namespaces: o.access.AllNamespaces()}))
 	case display.FormatWide:
-		err := printer.Uncut().Table(o.table(printer, nodes, true))
+		exact := printer.Exact()
+		err := exact.Table(o.table(exact, nodes, true))
 		return errors.Join(err, o.details(printer, nodes))
 	default:
 		err := printer.Table(o.table(printer, nodes, false))

@@ -29,7 +29,7 @@ func Table(printer display.Printer, nodes []*objecttree.Node, namespaces, wide b
 		{"NAME", func(_ display.Printer, n *objecttree.Node) display.Cell { return display.Cell{Text: n.Name()} }},
 		{"PHASE", func(_ display.Printer, n *objecttree.Node) display.Cell { return display.PhaseCell(n) }},
 		{"PROGRESS", func(_ display.Printer, n *objecttree.Node) display.Cell { return progress(n) }},
-		{"AGE", func(p display.Printer, n *objecttree.Node) display.Cell {
+		{printer.AgeTitle(), func(p display.Printer, n *objecttree.Node) display.Cell {
 			created := n.Object.GetCreationTimestamp()
 			return age(p, &created)
 		}},

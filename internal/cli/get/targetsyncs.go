@@ -67,7 +67,7 @@ func (o options) printTargetSyncs(found, all []lsv1alpha1.TargetSync, namespace 
 		return nil
 	}
 	if format == display.FormatWide {
-		printer = printer.Uncut()
+		printer = printer.Exact()
 	}
 	return printer.Table(o.targetSyncTable(printer, found, all, format == display.FormatWide))
 }
@@ -80,7 +80,7 @@ func noTargetSyncs(namespace string) string {
 }
 
 func (o options) targetSyncTable(printer display.Printer, found, all []lsv1alpha1.TargetSync, wide bool) display.Table {
-	table := display.Table{Header: []string{"NAME", "READY", "SOURCE", "UPDATED", "AGE"}}
+	table := display.Table{Header: []string{"NAME", "READY", "SOURCE", "UPDATED", printer.AgeTitle()}}
 	if o.access.AllNamespaces() {
 		table.Header = append([]string{"NAMESPACE"}, table.Header...)
 	}

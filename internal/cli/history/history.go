@@ -43,7 +43,7 @@ with the same spec one after the other share a revision. In the continuous flow,
 revision is a spec that an update used.
 
 --revision prints the spec of one revision, and --diff compares it with the present
-spec.
+spec. -o wide shows times instead of ages.
 
 ` + connect.FlagsHelp,
 		Example: `  espalier history shop

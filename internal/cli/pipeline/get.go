@@ -127,7 +127,8 @@ func (o getOptions) print(found []pipelines.Pipeline, namespace string, format d
 		return nil
 	}
 	if format == display.FormatWide {
-		return printer.Uncut().Table(o.table(printer, found, true))
+		printer = printer.Exact()
+		return printer.Table(o.table(printer, found, true))
 	}
 	return printer.Table(o.table(printer, found, false))
 }
@@ -140,7 +141,7 @@ func nothing(namespace string) string {
 }
 
 func (o getOptions) table(printer display.Printer, found []pipelines.Pipeline, wide bool) display.Table {
-	table := display.Table{Header: []string{"NAME", "REVISION", "REACHED", "WAITING", "AGE"}}
+	table := display.Table{Header: []string{"NAME", "REVISION", "REACHED", "WAITING", printer.AgeTitle()}}
 	if o.access.AllNamespaces() {
 		table.Header = append([]string{"NAMESPACE"}, table.Header...)
 	}

@@ -44,7 +44,7 @@ func newHistory(env cli.Environment) *cobra.Command {
 		Short: "List the promotions of a pipeline",
 		Long: `List the promotions to the environments of a pipeline, or to one of them, newest first:
 the current one, and the earlier ones that the Pipeline records, at most ten per
-environment.`,
+environment. -o wide shows times instead of ages.`,
 		Example: `  espalier pipeline history shop
   espalier pipeline history shop production -o yaml`,
 		Args: cobra.RangeArgs(1, 2),

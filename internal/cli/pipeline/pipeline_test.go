@@ -110,17 +110,20 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-var keys = regexp.MustCompile(`\b[0-9a-f]{16}\b`)
+var (
+	keys   = regexp.MustCompile(`\b[0-9a-f]{16}\b`)
+	moment = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+)
 
-// stable replaces the times of clitest.Before, which depend on when the test runs, and the keys of promotions, which
-// depend on the namespace.
+// stable replaces the times of clitest.Before and those at which objects were created, which depend on when the test runs, and the keys of
+// promotions, which depend on the namespace.
 func stable(text string) string {
 	text = keys.ReplaceAllString(text, "<key>")
 	for hours := range 100 {
 		at := clitest.Before(hours)
 		text = strings.ReplaceAll(text, at.UTC().Format("2006-01-02T15:04:05Z"), fmt.Sprintf("<%d hours ago>", hours))
 	}
-	return text
+	return moment.ReplaceAllString(text, "<time>")
 }
 
 func TestExitCodesTellHowAPipelineStands(t *testing.T) {

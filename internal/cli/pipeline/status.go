@@ -58,15 +58,15 @@ func printStatus(printer display.Printer, v view, format display.Format) error {
 	case format == display.FormatTree || format.IsGraph():
 		return draw(printer, v, format)
 	}
-	if format == display.FormatWide {
-		printer = printer.Uncut()
-	}
 	lines := []string{headline(printer, v)}
 	for _, hold := range v.Holds {
 		lines = append(lines, display.Clean(fmt.Sprintf("%s: %s", hold.Reason, hold.Message)))
 	}
 	if err := printer.Lines(append(lines, "")...); err != nil {
 		return err
+	}
+	if format == display.FormatWide {
+		printer = printer.Exact()
 	}
 	table := display.Table{Header: []string{"ENVIRONMENT", "READY", "REVISION", "PROMOTION", "WAITING", "SINCE", "MESSAGE"}}
 	for _, e := range v.Environments {

@@ -44,9 +44,9 @@ workloads.
 are ready. It needs the right to read the Targets and, for those with a secretRef, their
 Secrets; selfConfig needs the right to create tokens of its service account.
 
--o wide adds the name of each object in its parent, the target and the job, and does not
-truncate messages. -o json and -o yaml print the trees for programs: the same facts, and
-no specs.
+-o wide adds the name of each object in its parent, the target and the job, shows times
+instead of ages, and does not truncate messages. -o json and -o yaml print the trees for
+programs: the same facts, and no specs.
 
 -o svg draws a picture for browsers, with lines from objects that export a value or come
 first to those that wait for them. It omits executions unless they are empty.
@@ -132,7 +132,7 @@ func (o options) print(tops []*objecttree.Node, format display.Format) error {
 		Objects:    o.objects,
 	}
 	if shown.Wide {
-		printer = printer.Uncut()
+		printer = printer.Exact()
 	}
 	return printer.Table(printer.Tree(wanted, shown))
 }
