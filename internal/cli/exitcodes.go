@@ -109,11 +109,18 @@ func exitCodesHelp(command *cobra.Command) string {
 func followed() []ExitCodes {
 	return []ExitCodes{
 		{
-			Commands: []string{"reconcile", "wait", "interrupt", "delete", "rollback", "resume --wait"},
+			Commands: []string{"reconcile", "interrupt", "delete", "rollback", "resume --wait"},
 			Meanings: map[int]string{
-				ExitOK: "requested; with `--wait` and for `wait`: reached", ExitError: misused, ExitFailed: "the job or the deletion failed",
+				ExitOK: "requested; with `--wait`: reached", ExitError: misused, ExitFailed: "the job or the deletion failed",
 				ExitTimeout: "timed out before it finished", ExitNeedsSomebody: "needs action by a user", ExitNotFound: notFound,
 				ExitDetached: byCtrlC + "; the job continues",
+			},
+		},
+		{
+			Commands: []string{"wait"},
+			Meanings: map[int]string{
+				ExitOK: "reached", ExitError: misused, ExitFailed: "the job, the deletion or a promotion failed", ExitTimeout: "timed out before",
+				ExitNeedsSomebody: "needs action by a user", ExitNotFound: notFound, ExitDetached: byCtrlC + "; what it waits for continues",
 			},
 		},
 		{

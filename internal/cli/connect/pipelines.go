@@ -6,6 +6,7 @@ package connect
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,6 +27,29 @@ func (a *Access) ReadPipeline(ctx context.Context, c client.Reader, namespace, n
 		}
 	}
 	return pipeline, a.Explain(err, "read pipeline "+name, namespace)
+}
+
+// pipelinePrefix marks a pipeline among arguments that otherwise name installations.
+const pipelinePrefix = "pipeline/"
+
+// PipelineName returns the name of the pipeline in an argument with a kind, as kubectl and -o name write it.
+func PipelineName(argument string) (name string, ok bool) {
+	prefix, name, found := strings.Cut(argument, "/")
+	kind, _, _ := strings.Cut(strings.ToLower(prefix), ".")
+	return name, found && strings.TrimSuffix(kind, "s") == "pipeline" && name != ""
+}
+
+// CompleteRootsAndPipelines offers root installations, and pipelines behind their kind.
+func (a *Access) CompleteRootsAndPipelines(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	name, isPipeline := strings.CutPrefix(begun, pipelinePrefix)
+	if !isPipeline {
+		return a.CompleteInstallations(RootInstallations)(cmd, args, begun)
+	}
+	names, directive := a.CompletePipelines(false)(cmd, nil, name)
+	for i := range names {
+		names[i] = pipelinePrefix + names[i]
+	}
+	return names, directive
 }
 
 // CompletePipelines offers the names of pipelines for the first argument, and for the second those of the pipeline's

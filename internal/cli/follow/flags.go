@@ -53,6 +53,9 @@ func (f *Flags) Waits() bool { return f.wait }
 // Format is the flag --output, for what else a command prints.
 func (f *Flags) Format() *display.FormatFlag { return f.format }
 
+// Timeout is how long the user wants to wait; 0 means no limit.
+func (f *Flags) Timeout() time.Duration { return f.timeout }
+
 // Check finds mistakes before anything is started.
 func (f *Flags) Check() error {
 	if f.timeout < 0 {

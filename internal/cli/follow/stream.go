@@ -41,6 +41,11 @@ type Event struct {
 // as objects of one kind are concerned. After a lost connection revisions may be missing; the newest never is.
 // An empty namespace means all.
 func Stream(ctx context.Context, config *rest.Config, namespace string) (<-chan Event, error) {
+	return StreamOf(ctx, config, namespace, &lsv1alpha1.Installation{}, &lsv1alpha1.Execution{}, &lsv1alpha1.DeployItem{})
+}
+
+// StreamOf tells of objects of other kinds in the same way.
+func StreamOf(ctx context.Context, config *rest.Config, namespace string, kinds ...client.Object) (<-chan Event, error) {
 	scheme, err := connect.Scheme()
 	if err != nil {
 		return nil, err
@@ -64,7 +69,7 @@ func Stream(ctx context.Context, config *rest.Config, namespace string) (<-chan 
 		return nil, fmt.Errorf("prepare to watch: %w", err)
 	}
 	var synced []toolscache.InformerSynced
-	for _, kind := range []client.Object{&lsv1alpha1.Installation{}, &lsv1alpha1.Execution{}, &lsv1alpha1.DeployItem{}} {
+	for _, kind := range kinds {
 		informer, err := objects.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
 		if err != nil {
 			return nil, fmt.Errorf("prepare to watch: %w", err)

@@ -130,15 +130,20 @@ func (a explanation) headline(printer display.Printer) string {
 	if !held {
 		return name + ": " + a.progress()
 	}
-	where := "waits"
-	if cause.Environment != "" {
-		where = "waits at environment " + cause.Environment
-	}
-	text := fmt.Sprintf("%s %s (%s): %s (for %s)", name, where, cause.Reason, cause.Message, printer.Age(cause.Since))
+	text := fmt.Sprintf("%s %s (for %s)", name, waits(cause), printer.Age(cause.Since))
 	if !cause.Until.IsZero() {
 		text += ", until " + cause.Until.UTC().Format(time.RFC3339)
 	}
 	return text
+}
+
+// waits says where the pipeline waits, and for what. It completes the sentence that begins with the pipeline's name.
+func waits(cause pipeline.Explanation) string {
+	where := "waits"
+	if cause.Environment != "" {
+		where = "waits at environment " + cause.Environment
+	}
+	return fmt.Sprintf("%s (%s): %s", where, cause.Reason, cause.Message)
 }
 
 // progress is the answer if nothing is held.

@@ -6,7 +6,6 @@ package request
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -87,7 +86,7 @@ func (o *suspendOptions) complete(cmd *cobra.Command) *cobra.Command {
 	}
 	o.access.AddSelector(connect.RootInstallations)
 	cmd.Args = o.access.NamesOrSelector(1)
-	cmd.ValidArgsFunction = o.completeNames
+	cmd.ValidArgsFunction = o.access.CompleteRootsAndPipelines
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) }
 	return cmd
 }
@@ -97,19 +96,6 @@ const (
 	kindPipeline     = "pipeline"
 	kindInstallation = "installation"
 )
-
-// completeNames offers root installations, and pipelines behind their prefix.
-func (o *suspendOptions) completeNames(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	name, isPipeline := strings.CutPrefix(begun, kindPipeline+"/")
-	if !isPipeline {
-		return o.access.CompleteInstallations(connect.RootInstallations)(cmd, args, begun)
-	}
-	names, directive := o.access.CompletePipelines(false)(cmd, nil, name)
-	for i := range names {
-		names[i] = kindPipeline + "/" + names[i]
-	}
-	return names, directive
-}
 
 // suspendResult is what was done with one object, for programs.
 type suspendResult struct {
@@ -227,9 +213,7 @@ func (r *Requester) readSuspendable(ctx context.Context, s suspendable, verb str
 
 // parseSuspendable reads an argument: the name of an installation, or a kind and a name as kubectl and -o name write them.
 func parseSuspendable(argument string) (suspendable, error) {
-	prefix, name, found := strings.Cut(argument, "/")
-	kind, _, _ := strings.Cut(strings.ToLower(prefix), ".")
-	if found && strings.TrimSuffix(kind, "s") == kindPipeline && name != "" {
+	if name, isPipeline := connect.PipelineName(argument); isPipeline {
 		return suspendable{name: name, isPipeline: true}, nil
 	}
 	names, err := objecttree.InstallationNames([]string{argument})
