@@ -127,14 +127,18 @@ func completeGoals(_ *cobra.Command, args []string, _ string) ([]cobra.Completio
 // pipelineNames returns the names of the pipelines among the arguments, each once. They are either all pipelines, or none is.
 func pipelineNames(args []string) ([]string, error) {
 	var names []string
+	others := 0
 	for _, argument := range args {
-		name, ok := connect.PipelineName(argument)
+		name, isPipeline := connect.PipelineName(argument)
 		switch {
-		case ok && !slices.Contains(names, name):
+		case !isPipeline:
+			others++
+		case !slices.Contains(names, name):
 			names = append(names, name)
-		case !ok && len(names) > 0, ok && argument != args[0] && len(names) == 0:
-			return nil, errors.New("installations and pipelines have different goals: wait for them with two commands")
 		}
+	}
+	if len(names) > 0 && others > 0 {
+		return nil, errors.New("installations and pipelines have different goals: wait for them with two commands")
 	}
 	return names, nil
 }
