@@ -50,6 +50,7 @@ waits for. Without NAME, all pipelines of the namespace.
 		cmd,
 		display.FormatTable,
 		display.FormatWide,
+		display.FormatTree,
 		display.FormatJSON,
 		display.FormatYAML,
 		display.FormatName,
@@ -126,11 +127,39 @@ func (o getOptions) print(found []pipelines.Pipeline, namespace string, format d
 		o.access.Tell("%s", nothing(namespace))
 		return nil
 	}
+	if format == display.FormatTree {
+		return printer.Outline(o.outline(found))
+	}
 	if format == display.FormatWide {
 		printer = printer.Exact()
 		return printer.Table(o.table(printer, found, true))
 	}
 	return printer.Table(o.table(printer, found, false))
+}
+
+// outline has the environments below each pipeline, and the targets below each environment.
+func (o getOptions) outline(found []pipelines.Pipeline) display.Outline {
+	var all display.Outline
+	for i := range found {
+		v := viewOf(&found[i], o.env.Now())
+		top := display.Outline{Text: "Pipeline/" + v.Name}
+		if o.access.AllNamespaces() {
+			top.Text += " in namespace " + v.Namespace
+		}
+		top.Text += " of " + v.App
+		for e, environment := range v.Environments {
+			branch := display.Outline{Text: environment.Name}
+			if e > 0 {
+				branch.Text += ": " + arrow(environment)
+			}
+			for _, target := range environment.Targets {
+				branch.Below = append(branch.Below, display.Outline{Text: targetText(target)})
+			}
+			top.Below = append(top.Below, branch)
+		}
+		all.Below = append(all.Below, top)
+	}
+	return all
 }
 
 func nothing(namespace string) string {

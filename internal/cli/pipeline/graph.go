@@ -14,24 +14,33 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/display"
+	"espalier.dev/internal/cli/promotion"
 	"espalier.dev/internal/diagram"
 )
 
 func newGraph(env cli.Environment) *cobra.Command {
 	s := &showing{env: env}
 	s.print = func(printer display.Printer, p subject, format display.Format) error {
-		return draw(printer, viewOf(p.Pipeline, env.Now()), format)
+		v := viewOf(p.Pipeline, env.Now())
+		switch {
+		case format.IsData():
+			return printer.Data(v, format)
+		case format == display.FormatName:
+			return printer.Lines(promotion.ResourceName(v.Name))
+		}
+		return draw(printer, v, format)
 	}
+	formats := []display.Format{display.FormatText, display.FormatTree, display.FormatJSON, display.FormatYAML, display.FormatName}
 	return s.complete(&cobra.Command{
 		Use:   "graph NAME",
 		Short: "Draw a pipeline",
 		Long: `Draw the environments of a pipeline with their targets, the revisions that those run,
 and the promotions between them: as text, as a picture for browsers (-o svg), or for
-Mermaid and Graphviz.`,
+Mermaid and Graphviz. -o json and -o yaml are those of "espalier pipeline status".`,
 		Example: `  espalier pipeline graph shop
   espalier pipeline graph shop -o svg > shop.svg`,
 		Args: cobra.ExactArgs(1),
-	}, append([]display.Format{display.FormatText, display.FormatTree}, display.GraphFormats...)...)
+	}, append(formats, display.GraphFormats...)...)
 }
 
 // draw prints a pipeline as a graph: in characters, as a picture, or in a language for diagrams.
@@ -55,10 +64,14 @@ func drawing(v view) []string {
 			if t == len(e.Targets)-1 {
 				branch = "└─ "
 			}
-			lines = append(lines, branch+display.Clean(fmt.Sprintf("%s: %s, %s", nameOf(target), orDash(target.Revision), stateOf(target))))
+			lines = append(lines, branch+display.Clean(targetText(target)))
 		}
 	}
 	return lines
+}
+
+func targetText(t pipelines.TargetStatus) string {
+	return fmt.Sprintf("%s: %s, %s", nameOf(t), orDash(t.Revision), stateOf(t))
 }
 
 // arrow says what the promotion into an environment has come to, and what it waits for.

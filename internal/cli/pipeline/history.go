@@ -13,6 +13,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/display"
+	"espalier.dev/internal/cli/promotion"
 )
 
 func newHistory(env cli.Environment) *cobra.Command {
@@ -29,6 +30,9 @@ func newHistory(env cli.Environment) *cobra.Command {
 			return printer.Data(struct {
 				Promotions []record `json:"promotions"`
 			}{records}, format)
+		}
+		if format == display.FormatName {
+			return printer.Lines(promotion.ResourceName(p.Name))
 		}
 		if len(records) == 0 {
 			s.access.Tell("Nothing was promoted yet.")
@@ -48,7 +52,7 @@ environment. -o wide shows times instead of ages.`,
 		Example: `  espalier pipeline history shop
   espalier pipeline history shop production -o yaml`,
 		Args: cobra.RangeArgs(1, 2),
-	}, display.FormatTable, display.FormatWide, display.FormatJSON, display.FormatYAML)
+	}, display.FormatTable, display.FormatWide, display.FormatJSON, display.FormatYAML, display.FormatName)
 }
 
 // record is a promotion with the environment that it belongs to.

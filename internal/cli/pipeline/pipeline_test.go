@@ -74,6 +74,7 @@ func TestOutput(t *testing.T) {
 		"get-wide":            {"get", "-o", "wide"},
 		"get-by-label":        {"get", "-l", "team=new"},
 		"get-names":           {"get", "-o", "name"},
+		"get-tree":            {"get", "shop", "fresh", "-o", "tree"},
 		"status":              {"status", "shop"},
 		"status-wide":         {"status", "shop", "-o", "wide"},
 		"status-fresh":        {"status", "fresh"},
@@ -90,7 +91,9 @@ func TestOutput(t *testing.T) {
 		"history":             {"history", "shop"},
 		"history-environment": {"history", "shop", "production"},
 		"history-yaml":        {"history", "shop", "staging", "-o", "yaml"},
+		"history-name":        {"history", "shop", "-o", "name"},
 		"graph":               {"graph", "shop"},
+		"graph-name":          {"graph", "shop", "-o", "name"},
 		"graph-fresh":         {"graph", "fresh"},
 		"graph-mermaid":       {"graph", "shop", "-o", "mermaid"},
 		"graph-mermaid-fresh": {"graph", "fresh", "-o", "mermaid"},
@@ -234,6 +237,16 @@ func TestObjectsForPrograms(t *testing.T) {
 	}
 }
 
+// The graph for programs is what the status is.
+func TestTheGraphForPrograms(t *testing.T) {
+	server, namespace := lines(t)
+	status := clitest.Run(t, server, namespace, clitest.Call{Command: pipeline.New, Args: []string{"status", "shop", "-o", "json"}})
+	graph := clitest.Run(t, server, namespace, clitest.Call{Command: pipeline.New, Args: []string{"graph", "shop", "-o", "json"}})
+	if graph.Code != cli.ExitOK || graph.Stdout == "" || graph.Stdout != status.Stdout {
+		t.Errorf("%+v, and the status is %+v", graph, status)
+	}
+}
+
 func TestAllNamespaces(t *testing.T) {
 	server, namespace := lines(t)
 	got := clitest.Run(t, server, namespace, clitest.Call{Command: pipeline.New, Args: []string{"get", "-A"}})
@@ -269,7 +282,7 @@ func TestRefusals(t *testing.T) {
 		"unknown pipeline":    {[]string{"status", "nope"}, cli.ExitNotFound, "pipeline nope does not exist"},
 		"unknown in a list":   {[]string{"get", "shop", "nope"}, cli.ExitNotFound, "espalier pipeline get"},
 		"unknown environment": {[]string{"history", "shop", "moon"}, cli.ExitNotFound, "pipeline shop has no environment moon"},
-		"unknown format":      {[]string{"graph", "shop", "-o", "png"}, cli.ExitError, "--output takes text, tree, svg, mermaid, dot\n"},
+		"unknown format":      {[]string{"graph", "shop", "-o", "png"}, cli.ExitError, "--output takes text, tree, json, yaml, name, svg, mermaid, dot, jsonpath="},
 		"a bad selector":      {[]string{"get", "-l", "a b"}, cli.ExitError, "--selector"},
 		"name and all":        {[]string{"get", "shop", "-A"}, cli.ExitError, "do not go together"},
 		"forbidden":           {[]string{"get", "--as=nobody"}, cli.ExitNotFound, "auth can-i"},

@@ -177,7 +177,7 @@ func TestPipelinesForPrograms(t *testing.T) {
 		Results []struct {
 			Name, Verdict string
 			ExitCode      int
-			Causes        []pipelines.Hold
+			Causes        []struct{ Environment, Reason string }
 		}
 	}
 	if err := json.Unmarshal([]byte(got.Stdout), &printed); err != nil || len(printed.Results) != 1 {
@@ -185,7 +185,7 @@ func TestPipelinesForPrograms(t *testing.T) {
 	}
 	r := printed.Results[0]
 	if r.Name != "shop" || r.ExitCode != cli.ExitFailed || r.Verdict != "does not have revision 1.3.0 in all environments" ||
-		len(r.Causes) != 1 || r.Causes[0].Reason != pipelines.HoldRejected {
+		len(r.Causes) != 1 || r.Causes[0].Environment != "production" || r.Causes[0].Reason != "Rejected" {
 		t.Errorf("%+v", r)
 	}
 }
