@@ -24,6 +24,9 @@ type CheckedBlueprint struct {
 
 // CheckBlueprints checks the blueprints in directories, in files blueprint.yaml, and in the Installations of other files and directories.
 func CheckBlueprints(paths []string, stdin io.Reader) ([]CheckedBlueprint, error) {
+	if err := checkPaths(paths); err != nil {
+		return nil, err
+	}
 	var checked []CheckedBlueprint
 	for _, path := range paths {
 		dir, isBlueprint := blueprintDirectory(path)

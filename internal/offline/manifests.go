@@ -55,6 +55,9 @@ func NewManifests(namespace string) *Manifests {
 
 // ReadPaths reads files, the YAML and JSON files of directories, and standard input for "-".
 func (m *Manifests) ReadPaths(paths []string, stdin io.Reader) error {
+	if err := checkPaths(paths); err != nil {
+		return err
+	}
 	for _, path := range paths {
 		files, err := filesOf(path)
 		if err != nil {
@@ -65,6 +68,24 @@ func (m *Manifests) ReadPaths(paths []string, stdin io.Reader) error {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// checkPaths rejects what would be read by mistake: the working directory for an empty name, which may come from an unset variable, and
+// nothing for the second use of standard input.
+func checkPaths(paths []string) error {
+	stdin := 0
+	for _, path := range paths {
+		switch path {
+		case "":
+			return errors.New("read manifests: the name of a file is empty")
+		case StdinPath:
+			stdin++
+		}
+	}
+	if stdin > 1 {
+		return errors.New("read manifests: standard input is named twice, and can be read only once")
 	}
 	return nil
 }
