@@ -155,7 +155,11 @@ func (u user) shell(t *testing.T, commands string) string {
 }
 
 func TestUpListsTheExamples(t *testing.T) {
-	out := newUser(t).mustRun(t, "up", "--list-examples")
+	u := newUser(t)
+	if names := u.mustRun(t, "up", "--list-examples", "-o", "name"); names != strings.Join(examples.Names(), "\n")+"\n" {
+		t.Errorf("the names are %q", names)
+	}
+	out := u.mustRun(t, "up", "--list-examples")
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	if len(lines) != len(examples.Names()) {
 		t.Errorf("got %d lines:\n%s", len(lines), out)

@@ -74,13 +74,14 @@ func TestTreesInOtherFormats(t *testing.T) {
 		"yaml":                           "name: web\n",
 		"mermaid":                        `|"base"| n`,
 		"dot":                            `digraph "example.com/shop:1.2.0" {`,
+		"name":                           "example.com/shop:1.2.0\nexample.com/web:2.0.0\n",
 		"svg":                            "From example.com/shop to example.com/web: web.",
 	} {
 		if got := run(t, "tree", at, "-o", format); got.Code != 0 || !strings.Contains(got.Stdout, want) {
 			t.Errorf("-o %s: %+v", format, got)
 		}
 	}
-	wantFailure(t, run(t, "tree", at, "-o", "wide"), `unknown output format "wide": --output takes tree, json, yaml, svg`)
+	wantFailure(t, run(t, "tree", at, "-o", "wide"), `unknown output format "wide": --output takes tree, json, yaml, name, svg`)
 }
 
 // checkLicence reads the content of a resource that several references lead to, by each of them.
@@ -120,6 +121,13 @@ func TestGetReadsOneDescriptor(t *testing.T) {
 	server := filled(t, lonely)
 	if got := run(t, "get", server.URL+"//example.com/lonely:1.0.0"); got.Code != 0 || !strings.Contains(got.Stdout, "example.com/gone") {
 		t.Errorf("%+v", got)
+	}
+	const tree = "example.com/lonely:1.0.0\n└─ gone: example.com/gone:1.0.0\n"
+	if got := run(t, "get", server.URL+"//example.com/lonely:1.0.0", "-o", "tree"); got != (clitest.Result{Stdout: tree}) {
+		t.Errorf("-o tree: %+v", got)
+	}
+	if got := run(t, "get", server.URL+"//example.com/lonely:1.0.0", "-o", "name"); got != (clitest.Result{Stdout: "example.com/lonely:1.0.0\n"}) {
+		t.Errorf("-o name: %+v", got)
 	}
 	wantFailure(t, run(t, "tree", server.URL+"//example.com/lonely:1.0.0"),
 		"component example.com/lonely:1.0.0 -> gone (example.com/gone:1.0.0)", "was not found", "check name and version, or push it")

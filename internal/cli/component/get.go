@@ -23,7 +23,10 @@ func newGet(env cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get REPOSITORY//COMPONENT:VERSION",
 		Short: "Print the descriptor of a component",
-		Long:  "Print the descriptor of a component, in its original schema.\n\n" + registry.FlagsHelp,
+		Long: `Print the descriptor of a component, in its original schema. -o tree shows its resources
+and references, which are not followed; "espalier component tree" follows them.
+
+` + registry.FlagsHelp,
 		Example: `  espalier component get ` + placeExample + `
   espalier component get ./archive.tgz//example.com/shop:1.2.0 -o json`,
 		Args: cobra.ExactArgs(1),
@@ -37,21 +40,21 @@ func newGet(env cli.Environment) *cobra.Command {
 				return err
 			}
 			return access.Run(cmd.Context(), place.Task(func(ctx context.Context, session *registry.Session) error {
-				text, err := descriptor(ctx, session, place.Coordinates)
+				d, err := descriptor(ctx, session, place.Coordinates)
 				if err != nil {
 					return err
 				}
-				return display.To(env, env.Out).Data(text, chosen)
+				return printDescriptor(display.To(env, env.Out), d, chosen)
 			}))
 		},
 	}
 	access = registry.AddFlags(env, cmd.Flags())
-	format = display.AddFormatFlag(cmd, display.FormatYAML, display.FormatJSON)
+	format = display.AddFormatFlag(cmd, display.FormatYAML, display.FormatJSON, display.FormatTree, display.FormatName)
 	return cmd
 }
 
 // descriptor reads the descriptor of a component, and not what it refers to.
-func descriptor(ctx context.Context, from resolve.Source, at component.Coordinates) (json.RawMessage, error) {
+func descriptor(ctx context.Context, from resolve.Source, at component.Coordinates) (*component.Descriptor, error) {
 	d, err := from.Descriptor(ctx, at)
 	if err != nil {
 		return nil, err
@@ -59,5 +62,27 @@ func descriptor(ctx context.Context, from resolve.Source, at component.Coordinat
 	if d.ID() != at.ID() {
 		return nil, fmt.Errorf("component %s: the repository returned the descriptor of %s", at.ID(), d.ID())
 	}
-	return d.JSON(d.Schema)
+	return d, nil
+}
+
+func printDescriptor(printer display.Printer, d *component.Descriptor, format display.Format) error {
+	switch format {
+	case display.FormatName:
+		return printer.Lines(display.Clean(d.ID().String()))
+	case display.FormatTree:
+		top := display.Outline{Text: d.ID().String()}
+		for i := range d.Resources {
+			top.Below = append(top.Below, display.Outline{Text: resourceText(&d.Resources[i])})
+		}
+		for i := range d.References {
+			r := &d.References[i]
+			top.Below = append(top.Below, display.Outline{Text: fmt.Sprintf("%s: %s", r.Name, r.Target())})
+		}
+		return printer.Outline(display.Outline{Below: []display.Outline{top}})
+	}
+	text, err := d.JSON(d.Schema)
+	if err != nil {
+		return err
+	}
+	return printer.Data(json.RawMessage(text), format)
 }

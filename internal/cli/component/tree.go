@@ -25,7 +25,7 @@ func newTree(env cli.Environment) *cobra.Command {
 		Long: `Show a component with its resources and everything that it refers to, directly and
 indirectly. A component that occurs several times is shown in full the first time.
 
--o json and -o yaml list each component once, starting with the requested one. -o svg
+-o json, -o yaml and -o name list each component once, starting with the requested one. -o svg
 draws a picture for browsers; -o mermaid and -o dot print the same graph for Mermaid and
 Graphviz.
 
@@ -44,7 +44,7 @@ Graphviz.
 		},
 	}
 	access = registry.AddFlags(env, cmd.Flags())
-	formats := []display.Format{display.FormatTree, display.FormatJSON, display.FormatYAML}
+	formats := []display.Format{display.FormatTree, display.FormatJSON, display.FormatYAML, display.FormatName}
 	format = display.AddFormatFlag(cmd, append(formats, display.GraphFormats...)...)
 	return cmd
 }
@@ -64,6 +64,12 @@ func show(printer display.Printer, set *component.Set, format display.Format) er
 		return err
 	case format.IsGraph():
 		return printer.Graph(graphOf(all), format)
+	case format == display.FormatName:
+		var names []string
+		for _, m := range all {
+			names = append(names, display.Clean(m.Name+":"+m.Version))
+		}
+		return printer.Lines(names...)
 	}
 	return printer.Data(closure{all}, format)
 }
@@ -146,7 +152,7 @@ func (d *drawing) below(of *component.Descriptor, indent string) error {
 	for i := range of.Resources {
 		resource := &of.Resources[i]
 		mark, _ := marks(i == last)
-		d.line(indent + mark + display.Clean(fmt.Sprintf("resource %s %s (%s)", resource.Name, resource.Version, resource.Type)))
+		d.line(indent + mark + display.Clean(resourceText(resource)))
 	}
 	for i := range of.References {
 		mark, deeper := marks(len(of.Resources)+i == last)
@@ -165,6 +171,10 @@ func (d *drawing) below(of *component.Descriptor, indent string) error {
 		}
 	}
 	return nil
+}
+
+func resourceText(r *component.Resource) string {
+	return fmt.Sprintf("resource %s %s (%s)", r.Name, r.Version, r.Type)
 }
 
 // repeated says that what is below a component is drawn above.

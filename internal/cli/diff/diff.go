@@ -16,6 +16,7 @@ import (
 	"espalier.dev/internal/artifact"
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/connect"
+	"espalier.dev/internal/cli/display"
 	"espalier.dev/internal/cli/registry"
 	"espalier.dev/internal/deployer/objects/forecast"
 	"espalier.dev/internal/dial"
@@ -39,6 +40,7 @@ type options struct {
 	env      cli.Environment
 	access   *connect.Access
 	registry *registry.Access
+	format   *display.FormatFlag
 	files    []string
 	name     string
 	standard string
@@ -74,7 +76,11 @@ end with "(before)" and "(after)". Of objects that are deleted only the name is 
 
 The user needs the rights to read the installation, its imports, and the Secrets of its
 Targets. The targets are reached from this machine, with the credentials of the Targets.
-` + externalVariable + ` names another program to show the differences, as for kubectl diff.
+-o json and -o yaml list the changes, each with its diff, together with notes and errors;
+-o name prints the names of the objects that would change.
+
+` + externalVariable + ` names another program to show the differences, as for kubectl diff,
+if -o is text.
 
 ` + connect.FlagsHelp + `
 
@@ -100,6 +106,7 @@ The exit codes are those of kubectl diff, and not those of the other commands.`,
 		return otherCode(cli.Misused(cmd, err))
 	})
 	flags := cmd.Flags()
+	opts.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatJSON, display.FormatYAML, display.FormatName)
 	cli.AddFilenames(cmd, &opts.files, "file or directory with installations and what they import")
 	flags.StringVar(&opts.standard, artifact.DefaultFlag, "",
 		"repository for components for which neither the installation nor its Context names one, as the flag of the controllers (default: none)")
@@ -141,6 +148,10 @@ func otherCode(err error) error {
 }
 
 func run(ctx context.Context, opts *options) error {
+	format, err := opts.format.Get()
+	if err != nil {
+		return err
+	}
 	connection, err := opts.access.Connect()
 	if err != nil {
 		return err
@@ -162,7 +173,7 @@ func run(ctx context.Context, opts *options) error {
 		Host: host, HostConfig: config, Dialer: dial.Rules{AllowLoopback: target.OnLoopback(config)}, WrapTransport: forecast.DryRun,
 	})
 	defer clusters.Close()
-	s := &survey{options: opts, host: host, clusters: clusters, output: newOutput(opts.env)}
+	s := &survey{options: opts, host: host, clusters: clusters, output: newOutput(opts.env, format)}
 	task.Do = func(ctx context.Context, session *registry.Session) error {
 		s.session = session
 		return s.all(ctx, manifests)

@@ -5,6 +5,7 @@ package diff_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -239,6 +240,49 @@ func (w *world) everything(kinds []schema.GroupVersionKind) map[string]string {
 	return found
 }
 
+// sameForPrograms checks that -o json and -o name tell what the text tells, and that no other program is asked to show it.
+func (w *world) sameForPrograms(text clitest.Result, file string) {
+	w.Helper()
+	var printed struct {
+		Changes []struct{ Kind, Namespace, Name, Change, Target, DeployItem, Diff string }
+		Notes   []string
+	}
+	got := w.diff("false", "-f", file, "-o", "json")
+	if err := json.Unmarshal([]byte(got.Stdout), &printed); err != nil || got.Code != text.Code {
+		w.Fatalf("%v: exit code %d\n%s", err, got.Code, got.Stderr)
+	}
+	var again strings.Builder
+	for _, c := range printed.Changes {
+		object := c.Name
+		if c.Namespace != "" {
+			object = c.Namespace + "/" + c.Name
+		}
+		title := fmt.Sprintf("diff %s %s (%s, Target %s, deploy item %s)\n", c.Kind, object, c.Change, c.Target, c.DeployItem)
+		if !strings.Contains(text.Stdout, title) {
+			w.Errorf("the text does not tell of %q", title)
+		}
+		again.WriteString(c.Diff)
+	}
+	var hunks strings.Builder
+	for line := range strings.Lines(text.Stdout) {
+		if !strings.HasPrefix(line, "diff ") && !strings.HasPrefix(line, "--- live/") && !strings.HasPrefix(line, "+++ next/") {
+			hunks.WriteString(line)
+		}
+	}
+	if difference := cmp.Diff(hunks.String(), again.String()); difference != "" {
+		w.Errorf("the diffs (- text, + JSON):\n%s", difference)
+	}
+	for _, note := range printed.Notes {
+		if !strings.Contains(text.Stderr, "note: "+note+"\n") {
+			w.Errorf("the text lacks the note %q", note)
+		}
+	}
+	names := w.diff("", "-f", file, "-o", "name")
+	if lines := strings.Count(names.Stdout, "\n"); names.Code != text.Code || lines != len(printed.Changes) || lines == 0 {
+		w.Errorf("%d names of %d objects: exit code %d\n%s", lines, len(printed.Changes), names.Code, names.Stdout)
+	}
+}
+
 // TestTheWholeTree goes from nothing to a second version, and compares what was foreseen with what has become.
 func TestTheWholeTree(t *testing.T) {
 	w := newWorld(t)
@@ -261,6 +305,7 @@ func TestTheWholeTree(t *testing.T) {
 	}
 	testkit.Golden(t, "second.txt", second.Stderr+second.Stdout)
 
+	w.sameForPrograms(second, file)
 	foreseen := t.TempDir()
 	if got := w.diff("cp -r -t "+foreseen, "-f", file); got.Code != diff.ExitDiffers || got.Stdout != "" {
 		t.Errorf("with another program: exit code %d\n%s%s", got.Code, got.Stderr, got.Stdout)
@@ -385,7 +430,7 @@ func TestWhatCannotBeCompared(t *testing.T) {
 		"an unknown flag":      {[]string{"--nope"}, diff.ExitFailed, []string{"unknown flag: --nope"}},
 		"no such one":          {[]string{"blog"}, cli.ExitNotFound, []string{"installation blog does not exist"}},
 		"no such file":         {[]string{"-f", "nowhere.yaml"}, diff.ExitFailed, []string{"read manifests"}},
-		"files without one":    {[]string{"-f", w.file(w.secret("x"))}, diff.ExitFailed, []string{"there is no Installation in the files"}},
+		"files without one":    {[]string{"-f", w.file(w.secret("x"))}, diff.ExitFailed, []string{"there is no Installation among the manifests"}},
 		"an object refused":    {[]string{"-f", w.file(refused)}, diff.ExitFailed, []string{"error: Service <namespace>/web, Target prod, deploy item shop/service: the dry run was rejected: ", "spec.ports"}},
 		"a target that is off": {[]string{"-f", w.file(w.installation("one"), broken)}, diff.ExitFailed, []string{"error: deploy item shop/update, Target prod: ", "127.0.0.1:1"}},
 		"imports missing":      {[]string{"-f", w.file(unrendered)}, diff.ExitFailed, []string{"installation shop: ", "import"}},

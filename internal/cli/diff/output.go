@@ -35,10 +35,33 @@ func (p place) where() string {
 	return "Target " + p.secrets.Text(p.target)
 }
 
-// output prints changes as they are found.
+// report is what programs get to read.
+type report struct {
+	Changes []reportedChange `json:"changes"`
+	Notes   []string         `json:"notes,omitempty"`
+	// Errors say what could not be compared.
+	Errors []string `json:"errors,omitempty"`
+}
+
+type reportedChange struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+	// Change is created, changed or deleted.
+	Change     string `json:"change"`
+	Target     string `json:"target,omitempty"`
+	DeployItem string `json:"deployItem"`
+	// Diff has the hunks of a unified diff.
+	Diff string `json:"diff"`
+}
+
+// output prints changes as they are found, or for programs all at the end.
 type output struct {
 	env     cli.Environment
 	printer display.Printer
+	format  display.Format
+	report  report
 	// told are the notes that were printed.
 	told []string
 	// counts are how many objects each sort of change has.
@@ -48,9 +71,11 @@ type output struct {
 	external *external
 }
 
-func newOutput(env cli.Environment) *output {
-	o := &output{env: env, printer: display.To(env, env.Out), counts: map[string]int{}}
-	if command := env.Getenv(externalVariable); strings.TrimSpace(command) != "" {
+func newOutput(env cli.Environment, format display.Format) *output {
+	o := &output{
+		env: env, printer: display.To(env, env.Out), format: format, report: report{Changes: []reportedChange{}}, counts: map[string]int{},
+	}
+	if command := env.Getenv(externalVariable); strings.TrimSpace(command) != "" && format == display.FormatText {
 		o.external = &external{command: command}
 	}
 	return o
@@ -66,6 +91,7 @@ func (o *output) note(text string) {
 
 func (o *output) fail(text string) {
 	o.failed++
+	o.report.Errors = append(o.report.Errors, display.Clean(text))
 	fmt.Fprintln(o.env.ErrOut, "error:", display.Clean(text))
 }
 
@@ -96,6 +122,10 @@ func (o *output) change(change forecast.Change, at place) {
 	if slices.Equal(before, after) {
 		after = append(after, "# Only names of fields change that are not shown.")
 	}
+	if o.format != display.FormatText {
+		o.add(change, at, before, after)
+		return
+	}
 	file := at.secrets.Text(fileName(at.target, change.Subject.GVK, change.Subject.Key))
 	if o.external != nil {
 		o.external.add(file, before, after)
@@ -103,6 +133,29 @@ func (o *output) change(change forecast.Change, at place) {
 	}
 	title := fmt.Sprintf("diff %s (%s, %s, deploy item %s)", subject, what, at.where(), at.item)
 	o.print(title, file, preview.AllLines(before, after))
+}
+
+// add keeps a change for the end.
+func (o *output) add(change forecast.Change, at place, before, after []string) {
+	var diff strings.Builder
+	Hunks(&diff, display.Printer{}, preview.AllLines(before, after))
+	gvk, key := change.Subject.GVK, change.Subject.Key
+	o.report.Changes = append(o.report.Changes, reportedChange{
+		APIVersion: at.secrets.Text(gvk.GroupVersion().String()), Kind: at.secrets.Text(gvk.Kind),
+		Namespace: at.secrets.Text(key.Namespace), Name: at.secrets.Text(key.Name),
+		Change: pairOf(change).what(), Target: at.secrets.Text(at.target), DeployItem: at.item, Diff: diff.String(),
+	})
+}
+
+// names are those of the objects that would change, in the form that kubectl takes.
+func (r report) names() []string {
+	var names []string
+	for _, c := range r.Changes {
+		names = append(names, display.ManifestName(map[string]any{
+			"apiVersion": c.APIVersion, "kind": c.Kind, "metadata": map[string]any{"name": c.Name},
+		}))
+	}
+	return names
 }
 
 // fileName names an object as kubectl diff does, with the target before it.
@@ -124,6 +177,17 @@ func (o *output) print(title, file string, lines []preview.Line) {
 func (o *output) end(ctx context.Context) error {
 	if o.external != nil {
 		if err := o.external.show(ctx, o.env); err != nil {
+			return err
+		}
+	}
+	o.report.Notes = o.told
+	switch {
+	case o.format == display.FormatName:
+		if err := o.printer.Lines(o.report.names()...); err != nil {
+			return err
+		}
+	case o.format.IsData():
+		if err := o.printer.Data(o.report, o.format); err != nil {
 			return err
 		}
 	}

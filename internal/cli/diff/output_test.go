@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/display"
 	"espalier.dev/internal/deployer/objects/cluster"
 	"espalier.dev/internal/deployer/objects/forecast"
 	"espalier.dev/internal/masking"
@@ -25,7 +26,7 @@ func TestNamesDoNotSteerTheTerminal(t *testing.T) {
 	streams, _, out, errOut := genericiooptions.NewTestIOStreams()
 	env := cli.NewEnvironment(streams)
 	env.Getenv = func(string) string { return "" }
-	o := newOutput(env)
+	o := newOutput(env, display.FormatText)
 	o.change(forecast.Change{Subject: cluster.SubjectOf(nil, object), After: object, Unchecked: "unknown"},
 		place{item: "shop/" + evil, target: "prod", secrets: &masking.Values{}})
 	const name = "oak]0;title+++ live"

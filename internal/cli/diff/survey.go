@@ -104,7 +104,7 @@ func (s *survey) all(ctx context.Context, manifests *offline.Manifests) error {
 		s.output.note(warning)
 	}
 	if len(manifests.Installations) == 0 {
-		return errors.New("there is no Installation in the files")
+		return errors.New("there is no Installation among the manifests")
 	}
 	manifests.Installations = slices.DeleteFunc(slices.Clone(manifests.Installations), func(inst *lsv1alpha1.Installation) bool {
 		above := client.ObjectKey{Namespace: inst.Namespace, Name: inst.Labels[lsv1alpha1.EncompassedByLabel]}

@@ -21,6 +21,7 @@ import (
 	"espalier.dev/internal/cli/display"
 	"espalier.dev/internal/cli/request"
 	"espalier.dev/internal/installation"
+	"espalier.dev/internal/objecttree"
 )
 
 type showing struct {
@@ -58,7 +59,7 @@ spec. -o wide shows times instead of ages.
 	flags := cmd.Flags()
 	flags.Int64Var(&s.revision, revisionFlag, 0, "print the spec of this revision")
 	flags.BoolVar(&s.diff, "diff", false, "compare the spec of --revision with the present one")
-	s.format = display.AddFormatFlag(cmd, display.FormatTable, display.FormatWide, display.FormatJSON, display.FormatYAML)
+	s.format = display.AddFormatFlag(cmd, display.FormatTable, display.FormatWide, display.FormatJSON, display.FormatYAML, display.FormatName)
 	s.access = connect.AddFlags(cmd, env)
 	cmd.ValidArgsFunction = connect.CompleteOne(s.access.CompleteInstallations(connect.RootInstallations))
 	completeRevisions(cmd, s.access, revisionFlag)
@@ -86,6 +87,9 @@ func (s *showing) run(ctx context.Context, names []string, one bool) error {
 		return err
 	}
 	p := past{Connection: requester.Connection, root: roots[0]}
+	if format == display.FormatName && !one {
+		return display.To(s.env, s.env.Out).Lines(p.resourceName())
+	}
 	if !one {
 		return s.list(p, format)
 	}
@@ -103,6 +107,9 @@ func (s *showing) one(p past, format display.Format) error {
 		return err
 	}
 	printer := display.To(s.env, s.env.Out)
+	if format == display.FormatName {
+		return printer.Lines(p.resourceName())
+	}
 	if s.diff {
 		return compare(s.env.Out, printer, revisionSide(revision, spec), presentSide(p.root))
 	}
@@ -116,6 +123,10 @@ func (s *showing) one(p past, format display.Format) error {
 type past struct {
 	connect.Connection
 	root *lsv1alpha1.Installation
+}
+
+func (p past) resourceName() string {
+	return display.ResourceName(objecttree.Installation, p.root.Name)
 }
 
 // find returns a revision by its number.

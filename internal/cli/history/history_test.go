@@ -135,6 +135,7 @@ func TestHistoryShowsSpecs(t *testing.T) {
 		{[]string{"--revision", "1", "--diff"}, []string{"--- revision 1\n+++ present spec\n", "-    version: 1.0.0\n", "+    version: 1.2.0\n"}},
 		{[]string{"-o", "wide"}, []string{"1 ", clitest.Ago(150*time.Minute).UTC().Format(time.RFC3339) + "   11111111"}},
 		{[]string{"--revision", "1", "-o", "wide"}, []string{"componentDescriptor:", "version: 1.0.0"}},
+		{[]string{"-o", "name"}, []string{"installation.landscaper.gardener.cloud/shop\n"}},
 		{[]string{"-o", "yaml"}, []string{"revisions:", "- changes:", "componentVersion: 1.2.0", "present: true", "specKept: true"}},
 	} {
 		got := w.run(history.New, append([]string{"shop"}, test.args...)...)

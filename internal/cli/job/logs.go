@@ -16,6 +16,7 @@ import (
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/check"
 	"espalier.dev/internal/cli/connect"
+	"espalier.dev/internal/cli/display"
 	"espalier.dev/internal/cli/reach"
 	"espalier.dev/internal/objecttree"
 )
@@ -23,6 +24,9 @@ import (
 type logsOptions struct {
 	env    cli.Environment
 	access *connect.Access
+	format *display.FormatFlag
+	// chosen is what format says.
+	chosen display.Format
 	follow bool
 	since  time.Duration
 	tail   int64
@@ -72,6 +76,9 @@ objects of the tree:
 It reads the pods of the controllers, or, if the command uses the control plane of
 "espalier up", the file to which that logs.
 
+-o json prints an object for each line of a log, in one line; -o yaml a document, and a
+template is filled with each.
+
 A log that cannot be read is named on standard error; the others are shown, and the exit
 code is 1. The command needs the right to list pods and to get pods/log in the namespace
 of the deploy items; for target clusters, the right to read the Targets and their
@@ -97,6 +104,7 @@ and to get pods/log in the namespace of the controllers.
 	cmd.Flags().Int64Var(&opts.tail, "tail", everyLine, "how many of the last lines of each container to show; -1 means all")
 	cmd.Flags().BoolVar(&opts.events, "events", false, "also show the events of the installations, executions and deploy items")
 	cmd.Flags().BoolVar(&opts.controllers, "controllers", false, "also show what the controllers and deployers have logged about the tree")
+	opts.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatJSON, display.FormatYAML)
 	check.AddSystemNamespaceFlag(cmd, &opts.system)
 	opts.access = connect.AddFlags(cmd, env)
 	cmd.ValidArgsFunction = connect.CompleteOne(
@@ -110,6 +118,10 @@ func (o logsOptions) run(parent context.Context, sinceGiven bool) error {
 		return errors.New("--since takes a positive duration, such as 10m")
 	case o.tail < everyLine:
 		return errors.New("--tail takes a number of lines; -1 means all")
+	}
+	var err error
+	if o.chosen, err = o.format.Get(); err != nil {
+		return err
 	}
 	kind, name, err := objecttree.ParseName(o.name)
 	if err != nil {

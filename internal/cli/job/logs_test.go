@@ -4,6 +4,7 @@
 package job_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -293,6 +294,30 @@ func TestLogsOfAJob(t *testing.T) {
 				t.Errorf("exit code %d:\n%s%s", got.Code, got.Stderr, diff)
 			}
 		})
+	}
+	var told []string
+	for line := range strings.Lines(s.logs(nil, "shop", "--events", "-o", "json").Stdout) {
+		var of struct{ Source, DeployItem, Namespace, Pod, Container, Text string }
+		if err := json.Unmarshal([]byte(line), &of); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		if of.Pod != "" && of.Source != of.DeployItem+" "+of.Namespace+"/"+of.Pod+"/"+of.Container {
+			t.Errorf("its parts are others than those of the source: %+v", of)
+		}
+		told = append(told, "["+of.Source+"] "+of.Text)
+	}
+	want := append(slices.Insert(slices.Clone(all), 3, event), again)
+	want[2] = "[migrate <namespace>/migrate-0/main]   indented\twords \x1b[31mred\x1b[0m \x1b]0;title\x07"
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Error("for programs", diff)
+	}
+	texts := s.logs(nil, "deployitem/shop-migrate", "-o", `go-template={{.container}}: {{.text}}{{"\n"}}`)
+	if !strings.HasPrefix(texts.Stdout, "init: prepared\nmain: ") || !strings.HasSuffix(texts.Stdout, "\nmain: migrated\nwait: stored\n") {
+		t.Errorf("by a template: %+v", texts)
+	}
+	documents := s.logs(nil, "deployitem/shop-migrate", "-o", "yaml")
+	if strings.Count(documents.Stdout, "---\n") != 4 || !strings.Contains(documents.Stdout, "\ntext: migrated\n") {
+		t.Errorf("as YAML: %+v", documents)
 	}
 	none := s.logs(nil, "deployitem/shop-web", "--tail", "0")
 	if diff := cmp.Diff(clitest.Result{Code: cli.ExitOK, Stderr: starting}, none); diff != "" {

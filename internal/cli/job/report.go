@@ -78,6 +78,15 @@ type event struct {
 	bad bool
 }
 
+// names are those of the objects, in the order of the tree.
+func (r report) names() []string {
+	var names []string
+	for _, o := range r.Objects {
+		names = append(names, display.ResourceName(objecttree.Kind(o.Kind), o.Name))
+	}
+	return names
+}
+
 func newReport(told view.Timeline, forest *objecttree.Forest, now time.Time) report {
 	top := told.Rows[0].Ref
 	node := forest.Installation(top.Namespace, top.Name)

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -93,21 +94,62 @@ func (s *session) complain(problems ...string) {
 var colours = []display.Style{display.Cyan, display.Purple, display.Blue, display.Green, display.Yellow}
 
 func (s *session) print(from source, l line) error {
-	title := l.title
-	if title == "" {
-		title = from.title()
-	}
-	title = display.Clean(title)
-	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(title)) // A hash never fails.
-	prefix := s.printer.Paint("["+title+"]", colours[hash.Sum32()%uint32(len(colours))])
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if s.broken == nil {
 		s.printed++
-		_, s.broken = io.WriteString(s.options.env.Out, strings.TrimRight(prefix+" "+display.Verbatim(l.text), " ")+"\n")
+		s.broken = s.write(from, l)
 	}
 	return s.broken
+}
+
+func (s *session) write(from source, l line) error {
+	switch format := s.options.chosen; {
+	case format == display.FormatJSON:
+		encoder := json.NewEncoder(s.options.env.Out)
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(reported(from, l))
+	case format == display.FormatYAML:
+		if _, err := io.WriteString(s.options.env.Out, "---\n"); err != nil {
+			return err
+		}
+		fallthrough
+	case format.IsData():
+		return s.printer.Data(reported(from, l), format)
+	}
+	title := display.Clean(titleOf(from, l))
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(title)) // A hash never fails.
+	prefix := s.printer.Paint("["+title+"]", colours[hash.Sum32()%uint32(len(colours))])
+	return s.printer.Lines(strings.TrimRight(prefix+" "+display.Verbatim(l.text), " "))
+}
+
+// titleOf is what stands in front of a line.
+func titleOf(from source, l line) string {
+	if l.title != "" {
+		return l.title
+	}
+	return from.title()
+}
+
+// reportedLine is a line for programs. Events and lines of controllers have no pod.
+type reportedLine struct {
+	Time time.Time `json:"time,omitzero"`
+	// Source is what stands in front of the line for people.
+	Source     string `json:"source"`
+	DeployItem string `json:"deployItem,omitempty"`
+	Namespace  string `json:"namespace,omitempty"`
+	Pod        string `json:"pod,omitempty"`
+	Container  string `json:"container,omitempty"`
+	Text       string `json:"text"`
+}
+
+func reported(from source, l line) reportedLine {
+	r := reportedLine{Time: l.at, Source: titleOf(from, l), Text: l.text}
+	if l.title == "" {
+		r.DeployItem, r.Namespace, r.Pod, r.Container = from.item, from.pod.Namespace, from.pod.Name, from.container
+	}
+	return r
 }
 
 // follows reports whether a log is read until its container ends.

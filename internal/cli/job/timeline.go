@@ -49,7 +49,7 @@ for older ones, the statuses record when an object got the job, how it ended, an
 wrong.
 
 Times are in the local time zone; --utc shows UTC. -o json and -o yaml print the same facts
-for programs, always in UTC.
+for programs, always in UTC; -o name prints the names of the objects.
 
 ` + connect.FlagsHelp,
 		Example: `  espalier timeline shop
@@ -62,7 +62,7 @@ for programs, always in UTC.
 		},
 	}
 	cmd.Flags().BoolVar(&opts.utc, "utc", false, "show times in UTC instead of the local time zone")
-	opts.format = display.AddFormatFlag(cmd, display.FormatTable, display.FormatJSON, display.FormatYAML)
+	opts.format = display.AddFormatFlag(cmd, display.FormatTable, display.FormatJSON, display.FormatYAML, display.FormatName)
 	opts.access = connect.AddFlags(cmd, env)
 	cmd.ValidArgsFunction = connect.CompleteOne(opts.access.CompleteInstallations(connect.AllInstallations))
 	return cmd
@@ -91,7 +91,10 @@ func (o timelineOptions) run(ctx context.Context) error {
 	}
 	r := newReport(told, objects.Forest(), o.env.Now())
 	printer := display.To(o.env, o.env.Out)
-	if format != display.FormatTable {
+	switch {
+	case format == display.FormatName:
+		return printer.Lines(r.names()...)
+	case format.IsData():
 		return printer.Data(r, format)
 	}
 	if r.Start == nil {

@@ -172,6 +172,12 @@ func TestTheTimelineOfAJob(t *testing.T) {
 		t.Errorf("as YAML, %v:\n%s%s", err, asYAML.Stdout, asYAML.Stderr)
 	}
 
+	names := clitest.Run(t, server, namespace, clitest.Call{Command: job.NewTimeline, Args: []string{"shop", "-o", "name"}})
+	if !strings.HasPrefix(names.Stdout, "installation.landscaper.gardener.cloud/shop\ninstallation.landscaper.gardener.cloud/shop-database\n") ||
+		!strings.Contains(names.Stdout, "\ndeployitem.landscaper.gardener.cloud/shop-database-postgres\n") {
+		t.Errorf("%+v", names)
+	}
+
 	plain := clitest.Run(t, server, namespace, clitest.Call{Command: job.NewTimeline, Args: []string{"shop", "--utc"}})
 	began := clitest.Ago(20 * time.Minute).UTC().Truncate(time.Second)
 	headline := "Job " + clitest.Job + " of installation shop: running since " + began.Format("2006-01-02 15:04:05") + " UTC, 20m so far\n"

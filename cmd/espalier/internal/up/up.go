@@ -26,6 +26,8 @@ import (
 	"espalier.dev/cmd/espalier/internal/datadir"
 	"espalier.dev/cmd/espalier/internal/gitops"
 	"espalier.dev/examples"
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/display"
 	"espalier.dev/internal/manager"
 	"espalier.dev/internal/telemetry/otlp"
 )
@@ -70,6 +72,7 @@ type options struct {
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	opts := options{streams: streams, manager: managerOptions()}
 	var onlyList bool
+	var format *display.FormatFlag
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start a complete control plane on this machine",
@@ -99,9 +102,8 @@ Examples to start with:
   espalier up --approval-address 127.0.0.1:8082 --pull-request-poll-interval 5s`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if onlyList {
-				fmt.Fprintln(streams.Out, listExamples(""))
-				return nil
+			if onlyList || cmd.Flags().Changed("output") {
+				return printExamples(streams, format, onlyList)
 			}
 			opts.uiAddrChosen = cmd.Flags().Changed("ui-addr")
 			opts.giteaChosen = cmd.Flags().Changed("gitea")
@@ -128,6 +130,8 @@ Examples to start with:
 	flags.StringVar(&opts.kubeconfig, "kubeconfig", "", "add the new cluster to this `file`, too, as its current context")
 	flags.StringVar(&opts.uiAddr, "ui-addr", defaultUIAddr, "`address` of the web UI; empty for none")
 	opts.addExampleFlags(cmd, &onlyList)
+	format = display.AddFormatFlag(cmd, display.FormatText, display.FormatJSON, display.FormatYAML, display.FormatName)
+	cmd.Flags().Lookup("output").Usage += "; only with --list-examples"
 	flags.BoolVar(&opts.node, "node", false, "run a real node, too, so that pods run; needs Linux, root, containerd and runc")
 	flags.StringArrayVar(&opts.images, "node-image", nil, "import the images of this `archive` into the node; can be repeated")
 	flags.BoolVarP(&opts.verbose, "verbose", "v", false, "print the controllers' log")
@@ -187,6 +191,34 @@ func untilSignal(parent context.Context, w io.Writer) (context.Context, context.
 
 func completeExample(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return examples.Names(), cobra.ShellCompDirectiveNoFileComp
+}
+
+// example is what programs learn about one.
+type example struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
+func printExamples(streams genericiooptions.IOStreams, flag *display.FormatFlag, wanted bool) error {
+	format, err := flag.Get()
+	switch {
+	case err != nil:
+		return err
+	case !wanted:
+		return errors.New("--output is for --list-examples: up itself prints nothing for programs")
+	}
+	printer := display.To(cli.NewEnvironment(streams), streams.Out)
+	all := []example{}
+	for _, name := range examples.Names() {
+		all = append(all, example{name, examples.Describe(name)})
+	}
+	switch {
+	case format == display.FormatName:
+		return printer.Lines(examples.Names()...)
+	case format.IsData():
+		return printer.Data(map[string]any{"examples": all}, format)
+	}
+	return printer.Lines(strings.Split(listExamples(""), "\n")...)
 }
 
 func listExamples(indent string) string {
