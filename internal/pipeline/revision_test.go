@@ -110,14 +110,14 @@ func TestPIP11_PIP23_AChartArrivesFromEverySource(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, notifications(), []Target{at(test.reported)}, []Target{at("6.4.0+0123456789ab")})
 			s.Spec.AppRef.Kind = "HelmRelease"
-			s.look()
+			s.decide()
 			version, _, _ := strings.Cut(test.reported, "+")
 			if got := s.record("b").Revision; got != version {
 				t.Fatalf("%s is promoted", got)
 			}
-			s.finish(Attempt{State: AttemptDone}).look()
+			s.finish(Attempt{State: AttemptDone}).decide()
 			s.wantState("b", pipelines.PromotionSucceeded)
-			s.set(1, at(test.then)).look()
+			s.set(1, at(test.then)).decide()
 			s.wantState("b", pipelines.PromotionComplete)
 		})
 	}
