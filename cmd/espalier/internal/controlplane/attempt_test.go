@@ -8,6 +8,8 @@ import (
 	"errors"
 	"runtime"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func attempting(t *testing.T, do func() error) error {
@@ -54,6 +56,28 @@ func TestAnAttemptThatHangsIsLeftAlone(t *testing.T) {
 	if _, err := attempt(ctx, nil, hang); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the context has ended: %v", err)
 	}
+}
+
+// The first signal to stop is obeyed within seconds, even if the part that starts hangs, and the clean-up, too. The clock is that of the test.
+func TestAnInterruptedStartEndsInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		never := make(chan struct{})
+		cp := &ControlPlane{stopping: make(chan struct{}), stopped: make(chan struct{})}
+		cp.onStop(func() error { <-never; return nil })
+		ctx, interrupt := context.WithCancel(t.Context())
+		interrupt()
+		start := time.Now()
+		if _, err := attempt(ctx, nil, func() (int, error) { <-never; return 1, nil }); !errors.Is(err, context.Canceled) {
+			t.Errorf("the part that hangs ends with %v", err)
+		}
+		if err := cp.abandon(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the clean-up that hangs ends with %v", err)
+		}
+		if took := time.Since(start); took > 15*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		close(never)
+	})
 }
 
 func TestAnAttemptThatIsCutShortHandsOverWhatItHas(t *testing.T) {

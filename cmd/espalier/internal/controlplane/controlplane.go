@@ -113,12 +113,17 @@ func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 		done:     make(chan struct{}),
 	}
 	if err := cp.startInTime(ctx, opts); err != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
-		defer cancel()
-		return nil, errors.Join(err, cp.shutDown(ctx))
+		return nil, errors.Join(err, cp.abandon(ctx))
 	}
 	go cp.watchDeath()
 	return cp, nil
+}
+
+// abandon undoes a start that has failed or was interrupted. It returns in time even if a part hangs.
+func (cp *ControlPlane) abandon(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
+	defer cancel()
+	return cp.shutDown(ctx)
 }
 
 // startInTime limits the time of a start. Its error names the step at which the start hangs.
