@@ -35,6 +35,7 @@ import (
 	"espalier.dev/internal/cli/render"
 	"espalier.dev/internal/cli/target"
 	"espalier.dev/internal/cli/tree"
+	"espalier.dev/internal/cli/wait"
 	"espalier.dev/internal/cli/watch"
 	"espalier.dev/internal/cli/why"
 	"espalier.dev/internal/deployer/helm"
@@ -84,6 +85,7 @@ func (w *world) commands() map[string]string {
 		for _, command := range []string{"status", "why", "history", "graph"} {
 			p.run(pipeline.New, command, name)
 		}
+		p.run(pipeline.New, "status", name, "-o", "json")
 	}
 	return p.said
 }
@@ -114,6 +116,8 @@ func (p printed) ofInstallations() {
 		}
 		p.run(newDiff, name)
 		p.run(why.New, name)
+		p.run(why.New, name, "-o", "json")
+		p.run(wait.New, name, "--timeout", "1ms")
 		p.run(job.NewTimeline, name, "-o", "json")
 		p.run(job.NewLogs, name, "--events")
 		p.run(history.New, name, "-o", "yaml")
