@@ -148,8 +148,8 @@ func decode(content []byte, into any) (Findings, error) {
 	return found, nil
 }
 
-// harmlessFields are fields that occur in blueprints and never had an effect: they are for users or for other programs. Most blueprints have
-// jsonSchema where they mean jsonSchemaVersion, because the common examples do.
+// harmlessFields are fields that occur in blueprints and never had an effect: they are for users or for other programs. Most blueprints
+// have jsonSchema where they mean jsonSchemaVersion, because the common examples do.
 var harmlessFields = []string{
 	"$schema", "jsonSchema", "metadata", "labels", "title", "description", "displayName", "comment", "example", "examples", "version",
 }

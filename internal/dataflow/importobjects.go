@@ -39,8 +39,8 @@ func (i *Imports) Objects(owner Owner) (Objects, error) {
 	return objects, faults.asError()
 }
 
-// ImportedObjects returns the names that Objects gives to the imports of an installation, as far as its spec determines them: the elements of
-// a list or map that it takes over from its parent are missing.
+// ImportedObjects returns the names that Objects gives to the imports of an installation, as far as its spec determines them: the elements
+// of a list or map that it takes over from its parent are missing.
 func ImportedObjects(installation string, spec *lsv1alpha1.InstallationSpec) []ObjectID {
 	var result []ObjectID
 	add := func(kind ObjectKind, reference string) {

@@ -137,8 +137,8 @@ func emptyOf(id dataflow.ObjectID) client.Object {
 	return &lsv1alpha1.DataObject{}
 }
 
-// restore rewrites the objects that another client has deleted or marred, if the result of the last job or update is still possible. Otherwise it
-// reports the loss.
+// restore rewrites the objects that another client has deleted or marred, if the result of the last job or update is still possible.
+// Otherwise it reports the loss.
 func (k *kind) restore(ctx context.Context, inst *lsv1alpha1.Installation, e installation.Restore) error {
 	err := k.rewrite(ctx, inst, e)
 	if err != nil && failure.KindOf(err) != failure.Terminal {

@@ -101,8 +101,8 @@ func (k *kind) tell(p *pipelines.Pipeline, news []pipeline.News) {
 	}
 }
 
-// tellNamespace records an Event about the namespace for each pull request that stays open because the pipeline is deleted with its namespace.
-// The namespace rejects an Event about the pipeline; an Event about a namespace is stored in another one.
+// tellNamespace records an Event about the namespace for each pull request that stays open after the pipeline is deleted with its
+// namespace. The namespace rejects an Event about the pipeline; an Event about a namespace is stored in another one.
 func (k *kind) tellNamespace(ctx context.Context, p *pipelines.Pipeline, news []pipeline.News) error {
 	left := slices.DeleteFunc(slices.Clone(news), func(n pipeline.News) bool { return n.Reason != pipeline.ReasonLeftOpen })
 	if len(left) == 0 || p.DeletionTimestamp.IsZero() {
