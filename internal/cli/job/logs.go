@@ -113,14 +113,7 @@ and to get pods/log in the namespace of the controllers.
 }
 
 func (o logsOptions) run(parent context.Context, sinceGiven bool) error {
-	switch {
-	case sinceGiven && o.since <= 0:
-		return errors.New("--since takes a positive duration, such as 10m")
-	case o.tail < everyLine:
-		return errors.New("--tail takes a number of lines; -1 means all")
-	}
-	var err error
-	if o.chosen, err = o.format.Get(); err != nil {
+	if err := o.check(sinceGiven); err != nil {
 		return err
 	}
 	kind, name, err := objecttree.ParseName(o.name)
@@ -155,6 +148,18 @@ func (o logsOptions) run(parent context.Context, sinceGiven bool) error {
 		return &cli.CodedError{Code: cli.ExitDetached}
 	}
 	return session.conclude(found)
+}
+
+// check finds mistakes in the flags, and takes the format from them.
+func (o *logsOptions) check(sinceGiven bool) (err error) {
+	switch {
+	case sinceGiven && o.since <= 0:
+		return errors.New("--since takes a positive duration, such as 10m")
+	case o.tail < everyLine:
+		return errors.New("--tail takes a number of lines; -1 means all")
+	}
+	o.chosen, err = o.format.Get()
+	return err
 }
 
 func (o logsOptions) finder(kind objecttree.Kind, name string) (*finder, error) {

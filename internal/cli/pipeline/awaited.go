@@ -123,19 +123,29 @@ func (a Awaited) judge(p *pipelines.Pipeline, now time.Time) *ending {
 // reached says how the goal is reached; empty if it is not.
 func (a Awaited) reached(p *pipelines.Pipeline, v view) string {
 	switch a.Goal {
-	case goalReady:
-		if ready := meta.FindStatusCondition(p.Status.Conditions, pipelines.ConditionReady); ready == nil || ready.Status != "True" {
-			return ""
-		}
-		return "is ready"
 	case goalReached:
-		revision := cmp.Or(a.Revision, v.Revision)
-		missing := slices.ContainsFunc(a.environments(v), func(e environmentView) bool { return e.Revision != revision })
-		if revision == "" || missing {
-			return ""
+		return a.arrived(v)
+	case goalReady:
+		if meta.IsStatusConditionTrue(p.Status.Conditions, pipelines.ConditionReady) {
+			return "is ready"
 		}
-		return fmt.Sprintf("has revision %s in %s", revision, a.place())
+		return ""
 	}
+	return a.decided(v)
+}
+
+// arrived says where the revision has arrived; empty if it has not.
+func (a Awaited) arrived(v view) string {
+	revision := cmp.Or(a.Revision, v.Revision)
+	missing := slices.ContainsFunc(a.environments(v), func(e environmentView) bool { return e.Revision != revision })
+	if revision == "" || missing {
+		return ""
+	}
+	return fmt.Sprintf("has revision %s in %s", revision, a.place())
+}
+
+// decided says what a promotion needs of somebody; empty if it does not need that.
+func (a Awaited) decided(v view) string {
 	wanted := decisions[a.Goal]
 	for _, e := range a.environments(v) {
 		if e.Promotion == nil || e.Promotion.State != wanted.state || !a.about(e.Promotion.Revision) {
