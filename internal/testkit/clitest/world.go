@@ -73,7 +73,7 @@ func Nested(parent *lsv1alpha1.Installation, as string) *testkit.InstallationBui
 // ExecutionOf returns the execution of an installation, and makes the installation refer to it. Each deploy item is written as its name
 // and, after a colon, that of the deploy item that it depends on.
 func ExecutionOf(installation *lsv1alpha1.Installation, items ...string) *lsv1alpha1.Execution {
-	builder := testkit.Execution(installation.Namespace, installation.Name)
+	builder := testkit.Execution(installation.Namespace, installation.Name).Finalizer(lsv1alpha1.Finalizer)
 	for _, item := range items {
 		name, needs, _ := strings.Cut(item, ":")
 		builder.MockItem(name, mock.ProviderConfiguration{}, strings.Fields(needs)...)
