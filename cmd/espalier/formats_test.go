@@ -31,7 +31,7 @@ const (
 	noObjects     = "the results are no objects, and no graph"
 	whole         = "lines have no names, and are no graph"
 	onlyManifests = "it prints manifests; `tree` draws what a cluster has of them"
-	program       = "it runs until you stop it"
+	unending      = "it runs until you stop it"
 	effect        = "it prints nothing but messages"
 	oneDocument   = "its output is a script, or that of another program"
 )
@@ -73,7 +73,7 @@ var formatPolicy = []struct {
 	{[]string{"explain"}, "text", "data", "name, tree, pictures: it explains a word, and no object"},
 	{[]string{"component resolve"}, "yaml", "data", "name, tree, pictures: it prints one resource, which only its component names"},
 	{[]string{"up"}, "text", "data name", "tree, pictures: only `--list-examples` has formats"},
-	{[]string{"watch", "ui", "ui serve"}, "", "", "all: " + program},
+	{[]string{"watch", "ui", "ui serve"}, "", "", "all: " + unending},
 	{[]string{"blueprint push", "blueprint pull", "component verify", "bug-report", "man"}, "", "", "all: " + effect},
 	{[]string{"completion bash", "completion zsh", "completion fish", "completion powershell", "kubectl"}, "", "", "all: " + oneDocument},
 }
