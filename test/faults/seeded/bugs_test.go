@@ -335,8 +335,8 @@ var bugs = []faults.Bug{
 		Name: "containers: a deletion that was cut off looks for what it has removed",
 		Edits: []faults.Edit{{
 			File: containerProgress,
-			Old:  "if p.operation == containerv1alpha1.OperationDelete {\n\t\t// What",
-			New:  "if false {\n\t\t// What",
+			Old:  "if p.operation == containerv1alpha1.OperationDelete {\n\t\t// Its",
+			New:  "if false {\n\t\t// Its",
 		}},
 		Runs: []string{"press patch/deployitems=cider-press-n6qux:1:before"},
 	},
