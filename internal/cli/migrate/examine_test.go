@@ -362,6 +362,10 @@ func TestPipelinesOfWeave(t *testing.T) {
 	deleted.Finalizers = []string{pipeline.Finalizer}
 	e.Create(held, deleted)
 	e.Delete(deleted)
+	transport := faults.New(faults.At(1, faults.CrashAfter))
+	if err := e.over(transport, weavePipelines(), true); err == nil || !transport.IsCrashed() {
+		t.Errorf("killed after the first finalizer, it ends with %v", err)
+	}
 	if result := e.succeeds("--back", "--yes"); !strings.Contains(result.Stderr, "Pipeline <namespace>/held: finalizer removed") {
 		t.Errorf("the removed finalizers are not told:\n%s", result.Stderr)
 	}
