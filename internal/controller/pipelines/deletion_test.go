@@ -136,6 +136,24 @@ func TestPIP29_JOB46_APullRequestThatOutlivesItsNamespaceIsNamed(t *testing.T) {
 	h.expect(t, "open")
 }
 
+// Without the right to read namespaces, nobody is told which pull request stays; the deletion does not wait for it.
+func TestPIP29_ADeletionDoesNotWaitForARight(t *testing.T) {
+	t.Parallel()
+	w, s := idleWorld(t), &spy{}
+	s.refuse = "/api/v1/namespaces/" + w.Namespace
+	w.runSpied(s)
+	h := w.newHub(pipelines.GitProviderBitbucketServer)
+	builder, _ := h.pipeline()
+	p := builder.Build()
+	w.Create(p)
+	p = w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+	w.Delete(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "git"}})
+	w.Delete(p)
+	testkit.EventuallyGone(t, w.APIServer, p)
+	w.untilEvent("p", pipeline.ReasonLeftOpen)
+	h.expect(t, "open")
+}
+
 // A user who filters events finds those of pipelines where the API's former controller put them.
 func TestPIP21_EventsComeFromPipelineController(t *testing.T) {
 	t.Parallel()

@@ -33,8 +33,8 @@ type spy struct {
 	mutex sync.Mutex
 	paths []string
 	deaf  bool
-	// refuse rejects requests for grants, as an API server does if they are forbidden.
-	refuse bool
+	// refuse rejects requests whose path ends with it, as an API server does if they are forbidden; empty rejects none.
+	refuse string
 }
 
 // RoundTrip passes a request on.
@@ -46,7 +46,7 @@ func (s *spy) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	refuse := s.refuse
 	s.mutex.Unlock()
-	if grants && refuse {
+	if refuse != "" && strings.HasSuffix(request.URL.Path, refuse) {
 		text := `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"not you"}`
 		return &http.Response{
 			StatusCode: http.StatusForbidden, Status: "403 Forbidden", ProtoMajor: 1, ProtoMinor: 1, Request: request,
@@ -335,7 +335,7 @@ func TestPIP08_AGrantThatWasTakenBackPermitsNoWriteHoweverLateTheWatch(t *testin
 // Without the right to watch grants, targets that need no grant continue, and those that need one report what is missing.
 func TestPIP08_WithoutKnowingTheGrantsNothingForeignIsRead(t *testing.T) {
 	t.Parallel()
-	w, spy := idleWorld(t), &spy{refuse: true}
+	w, spy := idleWorld(t), &spy{refuse: "/referencegrants"}
 	other := w.GrantedNamespace(t, w.Namespace)
 	w.deploy(w.Client(), w.Namespace, "1.0.0", true)
 	w.deploy(w.Client(), other, "1.0.0", true)
