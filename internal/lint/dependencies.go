@@ -91,6 +91,20 @@ func (m *Module) addProvider(direct Dependencies, imported string) {
 	}
 }
 
+// DifferingVersions returns the modules that two modules require in different versions, whose packages would be compiled twice, together
+// with all packages that import them.
+func DifferingVersions(one, other *Module) []string {
+	var problems []string
+	for _, path := range slices.Sorted(maps.Keys(one.requires)) {
+		version, shared := other.requires[path]
+		if shared && version != one.requires[path] {
+			problems = append(problems, fmt.Sprintf("%s requires %s %s, %s requires %s: use the newer one in both, so that it is compiled once",
+				one.GoMod, path, one.requires[path], other.GoMod, version))
+		}
+	}
+	return problems
+}
+
 // dependencyRow matches "| `path` | version | reason |".
 var dependencyRow = regexp.MustCompile("^\\| `([^`]+)` \\| ([^| ]+) \\| (.*) \\|$")
 

@@ -46,6 +46,30 @@ func TestEveryDependencyHasAReason(t *testing.T) {
 	}
 }
 
+// TestThePackagesOfProgramsAreCompiledOnce compares the modules of which a release is built.
+func TestThePackagesOfProgramsAreCompiledOnce(t *testing.T) {
+	var modules []*Module
+	for _, goMod := range []string{"go.mod", "cmd/espalier/go.mod"} {
+		module, err := ReadModule(root, goMod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		modules = append(modules, module)
+	}
+	for _, problem := range DifferingVersions(modules[0], modules[1]) {
+		t.Error(problem)
+	}
+}
+
+func TestDifferingVersions(t *testing.T) {
+	one := &Module{GoMod: "go.mod", requires: Dependencies{"example.org/a": "v1.0.0", "example.org/b": "v0.1.0", "example.org/only": "v1.0.0"}}
+	other := &Module{GoMod: "cmd/go.mod", requires: Dependencies{"example.org/a": "v1.0.0", "example.org/b": "v0.2.0", "example.org/more": "v1.0.0"}}
+	want := []string{"go.mod requires example.org/b v0.1.0, cmd/go.mod requires v0.2.0: use the newer one in both, so that it is compiled once"}
+	if got := DifferingVersions(one, other); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func findModules(t *testing.T) []string {
 	t.Helper()
 	var modules []string
