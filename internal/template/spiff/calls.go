@@ -308,7 +308,7 @@ func formStub(e *env, c *call) (outcome, error) {
 	if found == nil {
 		return outcome{}, problem("the state has no such value")
 	}
-	return just(found.value), nil
+	return just(found.value), e.run.resolve(found.value, 0)
 }
 
 func stubPath(e *env, c *call) ([]string, error) {

@@ -61,11 +61,7 @@ func (e *env) keptBefore(s *source, overridable bool) (*result, error) {
 	if c == nil || c.flags.has(isDefault) && !c.flags.has(isInject) {
 		return nil, nil
 	}
-	v, err := e.revived(c.value)
-	if err != nil {
-		return &result{}, err
-	}
-	known := result{value: v, flags: c.flags}
+	known := result{value: c.value, flags: c.flags}
 	if m := s.markers(); m != nil {
 		known.flags |= m.flags
 	}

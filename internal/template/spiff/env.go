@@ -213,12 +213,16 @@ func (e *env) outermost() names {
 	return e.root()
 }
 
-// inStubs looks up a value in the stubs.
+// inStubs looks up a value in the stubs. Its lambdas are defined here.
 func (e *env) inStubs(path []string) (*cell, error) {
 	for _, stub := range e.flow.stubs {
 		c, _, err := e.walk(done(stub), path)
-		if c != nil || err != nil {
-			return c, err
+		if err != nil {
+			return nil, err
+		}
+		if c != nil {
+			v, err := e.revived(c.value, stub == value(e.run.state))
+			return &cell{value: v, flags: c.flags}, err
 		}
 	}
 	return nil, nil

@@ -39,6 +39,8 @@ type run struct {
 	// tags are the names of nodes; nodes maps these nodes, and those around them, to their cells, as far as they exist yet.
 	tags  []tag
 	nodes map[*source]*cell
+	// state is the state, if it may contain lambdas; otherwise nil.
+	state *dict
 	// entropy is the entropy for generated values; nil if there is no state that could keep them.
 	entropy *template.Entropy
 	// depth is the number of cells being evaluated, expressions the number of expressions.

@@ -136,7 +136,11 @@ func (r *run) evaluate(root *source, input Input) (result *Result, err error) {
 	bindings = bindings.withScope(&dict{plain: input.Bindings, resolved: true})
 	e := &env{run: r, flow: &flow{outer: bindings}}
 	if len(input.State) > 0 {
-		e.flow.stubs = []value{&dict{plain: input.State, resolved: true}}
+		state := &dict{plain: input.State, resolved: true}
+		e.flow.stubs = []value{state}
+		if holdsLambdas(input.State) {
+			r.state = state
+		}
 	}
 	c := cellOf(root, e, true)
 	if err := r.complete(c); err != nil {
@@ -157,12 +161,12 @@ func (r *run) output(c *cell) (*Result, error) {
 	if err := r.meter.Output(jsonLength(plain)); err != nil {
 		return nil, err
 	}
-	state, err := r.state(c.value, plain)
+	state, err := r.kept(c.value, plain)
 	return &Result{Value: plain, State: state}, err
 }
 
-// state returns copies of the entries at the root of the output that are marked as state.
-func (r *run) state(v value, plain any) (map[string]any, error) {
+// kept returns copies of the entries at the root of the output that are marked as state.
+func (r *run) kept(v value, plain any) (map[string]any, error) {
 	d, ok := v.(*dict)
 	if !ok {
 		return nil, nil

@@ -3,8 +3,6 @@
 
 package spiff
 
-import "strings"
-
 // override returns the counterpart of a value in the stubs, or the value if there is none.
 func (e *env) override(own result, overridable bool) (result, error) {
 	if !overridable {
@@ -14,29 +12,7 @@ func (e *env) override(own result, overridable bool) (result, error) {
 	if err != nil || c == nil || c.flags.has(isDefault) && !c.flags.has(isInject) {
 		return own, err
 	}
-	v, err := e.revived(c.value)
-	return result{value: v, flags: own.flags | c.flags}, err
-}
-
-// revived returns a value of the state. A lambda is stored there as its text.
-func (e *env) revived(v value) (value, error) {
-	text, ok := v.(string)
-	if !ok || !strings.Contains(text, "->") {
-		return v, nil
-	}
-	inner, ok := isExpression(text)
-	if !ok {
-		return v, nil
-	}
-	parsed, err := e.parse(inner)
-	if err != nil {
-		return v, e.run.meter.Reached()
-	}
-	if _, ok := parsed.expr.(*function); !ok {
-		return v, nil
-	}
-	out, err := e.withNode(parsed).eval(parsed.expr)
-	return out.value, err
+	return result{value: c.value, flags: own.flags | c.flags}, nil
 }
 
 // overrideOutcome is override for the value of an expression. A preferred map or list is not replaced by its counterpart,
@@ -168,5 +144,5 @@ func (m *merge) eval(e *env, _ bool) (outcome, error) {
 	}
 	out.value, out.flags = c.value, c.flags
 	out.merged, out.replace = true, m.replace
-	return out, nil
+	return out, e.run.resolve(c.value, 0)
 }

@@ -47,6 +47,8 @@ type dict struct {
 	// it, so that a large input costs nothing until it is used.
 	plain    map[string]any
 	resolved bool
+	// revives is where the lambdas among the plain entries are defined. It is nil if texts are just texts.
+	revives *env
 }
 
 // The sizes of parts of values, in bytes.
@@ -91,6 +93,9 @@ func (d *dict) get(name string) *cell {
 		d.cells = map[string]*cell{}
 	}
 	c := fromPlain(plain)
+	if d.revives != nil {
+		c = d.revives.revivedPart(c)
+	}
 	d.cells[name] = c
 	return c
 }
