@@ -4,13 +4,10 @@
 package blueprint
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/component"
@@ -136,35 +133,6 @@ func (x executor) runGo(in executorInput) (output, state map[string]any, err err
 		)
 	}
 	return output, state, nil
-}
-
-// generated maps the texts that a Go template has generated to the functions that generated them.
-type generated map[string]string
-
-// shortest is the minimum length of a text that can be detected in the output.
-const shortest = 4
-
-func (g generated) note(function, text string) {
-	if len(text) >= shortest {
-		g[text] = function
-	}
-}
-
-// lost returns a function with a result that is used but not stored. It does not detect results that the template has transformed.
-func (g generated) lost(output, state map[string]any) string {
-	if len(g) == 0 {
-		return ""
-	}
-	used, _ := json.Marshal(output)
-	kept, _ := json.Marshal(state)
-	for _, text := range slices.Sorted(maps.Keys(g)) {
-		quoted, _ := json.Marshal(strings.TrimSpace(text))
-		inner := quoted[1 : len(quoted)-1]
-		if bytes.Contains(used, inner) && !bytes.Contains(kept, inner) {
-			return g[text]
-		}
-	}
-	return ""
 }
 
 // known returns the names that a Go template may look up even if they are missing: optional imports, and what only some

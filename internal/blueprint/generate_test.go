@@ -81,6 +81,31 @@ func TestWhatIsGeneratedHasToBeKept(t *testing.T) {
 		"{{ $p := htpasswd \"u\" \"p\" }}a: {{ $p | quote }}\nstate: {b: {{ $p | quote }}}":      "",
 		"a: {{ derivePassword 1 \"pin\" \"x\" \"y\" \"z\" | quote }}":                            "",
 		"{{ $p := randAlphaNum 20 }}a: 1":                                                        "",
+		// Other forms of a text.
+		"a: {{ randAlphaNum 20 | b64enc }}":                                                             "function randAlphaNum must be stored",
+		"a: {{ randAlphaNum 7 | b64enc }}":                                                              "function randAlphaNum must be stored",
+		"a: {{ randAlphaNum 20 | b64enc | trimSuffix \"=\" }}":                                          "function randAlphaNum must be stored",
+		"a: {{ randAscii 200 | b64enc | replace \"+\" \"-\" | replace \"/\" \"_\" }}":                   "function randAscii must be stored",
+		"a: {{ printf \"u:%s\" (randAlphaNum 20) | b64enc }}":                                           "function randAlphaNum must be stored",
+		"a: {{ printf \"user1:%s/more\" (randAlphaNum 20) | b64enc }}":                                  "function randAlphaNum must be stored",
+		"a: {{ printf \"user:%s@host\" (randAlphaNum 20) | b64enc }}":                                   "function randAlphaNum must be stored",
+		"a: {{ dict \"p\" (randAlphaNum 20) | toJson | b64enc }}":                                       "function randAlphaNum must be stored",
+		"a: {{ dict \"p\" (randAlphaNum 20) | toJson | quote }}":                                        "function randAlphaNum must be stored",
+		"a: x{{ uuidv4 | upper }}":                                                                      "function uuidv4 must be stored",
+		"a: x{{ randAlpha 20 | lower }}":                                                                "function randAlpha must be stored",
+		"a: {{ genPrivateKey \"ecdsa\" | b64enc }}":                                                     "function genPrivateKey must be stored",
+		"a: {{ genPrivateKey \"ecdsa\" | indent 4 | quote }}":                                           "function genPrivateKey must be stored",
+		"a: {{ genPrivateKey \"ecdsa\" | indent 4 | b64enc }}":                                          "function genPrivateKey must be stored",
+		"{{ $p := randAlphaNum 20 }}a: {{ $p }}\nstate: {q: {{ $p | b64enc }}}":                         "",
+		"{{ $p := randAlphaNum 20 }}a: {{ $p | b64enc }}\nstate: {q: {{ $p }}}":                         "",
+		"{{ $p := randAlphaNum 20 }}a: {{ $p | upper }}\nstate: {q: {{ printf \"u:%s\" $p | b64enc }}}": "",
+		// What is not detected.
+		"a: {{ randAlphaNum 3 | quote }}":          "",
+		"a: {{ randAlphaNum 6 | b64enc | quote }}": "",
+		"a: {{ randAlphaNum 20 | sha256sum }}":     "",
+		"a: {{ randAlphaNum 20 | trunc 10 }}":      "",
+		"a: {{ randInt 10000 99999 }}":             "",
+		"a: {{ shuffle \"      \" | len }}":        "",
 	} {
 		in := inputOf(t, e, deploying(text))
 		in.Entropy = template.NewEntropy(nil, time.Time{})
