@@ -76,6 +76,9 @@ func parseInline(tree lsv1alpha1.AnyJSON) (*Blueprint, error) {
 	return b, nil
 }
 
+// The fields of data mappings.
+const importDataMappings, exportDataMappings = "importDataMappings", "exportDataMappings"
+
 // mapper evaluates the data mappings of an installation. Each is compiled once.
 func (e *Engine) mapper(field string) dataflow.Mapper {
 	return func(mapping lsv1alpha1.AnyJSON, bindings map[string]any) (any, error) {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/dataflow"
@@ -36,6 +35,7 @@ func Check(files Files) Findings {
 	f.unusedImports(b)
 	f.relations(b)
 	f.templates(b)
+	f.mappings(b)
 	f.schemas(b)
 	f.nested(b)
 	return *f
@@ -79,7 +79,7 @@ func (f *Findings) templates(b *Blueprint) {
 				if err != nil {
 					f.Errors = append(f.Errors, withPlace(at, err))
 				}
-				f.calculations(at, compiled, b)
+				f.calculations(at, compiled.spiff, numbers{b.importSchemas(), b.schemaSources()}.below("imports"))
 				f.refusals(at, compiled, list.name != importExecutions)
 			}
 		}
@@ -106,35 +106,6 @@ func (f *Findings) refusals(at string, x executor, state bool) {
 			f.odd(at, "%s", elsewhere(name))
 		}
 	}
-}
-
-// calculations warns about imported numbers that Landscaper treats differently.
-func (f *Findings) calculations(at string, x executor, b *Blueprint) {
-	if x.spiff == nil {
-		return
-	}
-	for _, c := range x.spiff.Calculations(numbersOf(b.Imports)) {
-		meaning := "a division there keeps the fraction"
-		if c.Operator != "/" {
-			meaning = "a comparison with one is always false there"
-		}
-		f.odd(at, "at %s: (( %s )): in Landscaper imported numbers are floats, and %s", c.Path, strings.TrimSpace(c.Expression), meaning)
-	}
-}
-
-// numbersOf returns the names of the imports whose schemas declare numbers.
-func numbersOf(imports []lsv1alpha1.ImportDefinition) []string {
-	var names []string
-	for i := range imports {
-		var schema struct {
-			Type any `json:"type"`
-		}
-		if text := imports[i].Schema; text != nil && text.Decode(&schema) == nil && (schema.Type == "integer" || schema.Type == "number") {
-			names = append(names, imports[i].Name)
-		}
-		names = append(names, numbersOf(imports[i].ConditionalImports)...)
-	}
-	return names
 }
 
 // sound reports whether an executor is complete enough to be compiled.

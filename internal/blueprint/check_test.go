@@ -200,11 +200,38 @@ var odd = map[string]checked{
 	},
 	"a division of an import": {
 		files("imports: [{name: a, schema: {type: integer}}]\ndeployExecutions: [{name: d, type: Spiff, template: {x: (( imports.a / 2 ))}}]"),
-		"deployExecutions[0]: at x: (( imports.a / 2 )): in Landscaper imported numbers are floats, and a division there keeps the fraction",
+		"deployExecutions[0]: at x: (( imports.a / 2 )): in Landscaper imported numbers are floats, and the division keeps the fraction there; " +
+			"integer(...) around the number means the same in both",
 	},
 	"a comparison of an import": {
 		files("imports: [{name: a, schema: {type: number}}]\ndeployExecutions: [{name: d, type: Spiff, template: {x: (( imports.a > 2 ))}}]"),
-		"deployExecutions[0]: at x: (( imports.a > 2 )): in Landscaper imported numbers are floats, and a comparison with one is always false there",
+		"deployExecutions[0]: at x: (( imports.a > 2 )): in Landscaper imported numbers are floats, and the comparison is always false there; ",
+	},
+	"a comparison with a field of an import": {
+		files("localTypes: {size: {type: [integer, 'null']}}\n" +
+			"imports: [{name: a, schema: {type: object, properties: {b: {items: {$ref: 'local://size'}}}}}]\n" +
+			"deployExecutions: [{name: d, type: Spiff, template: {x: '(( 2 != imports.a.b[0] ))'}}]"),
+		"deployExecutions[0]: at x: (( 2 != imports.a.b[0] )): in Landscaper imported numbers are floats, and the comparison is always true there; ",
+	},
+	"a division of a conditional import": {
+		files("imports: [{name: a, schema: {}, required: false, imports: [{name: b, schema: {type: integer}}]}]\n" +
+			"deployExecutions: [{name: d, type: Spiff, template: {x: (( (imports.b + 1) / 2 ))}}]"),
+		"deployExecutions[0]: at x: (( (imports.b + 1) / 2 )): ",
+	},
+	"a division of an import in a data mapping": {
+		files("imports: [{name: a, schema: {type: integer}}]\nsubinstallations: [{name: s, blueprint: {ref: x}, " +
+			"imports: {data: [{name: b, dataRef: a}]}, importDataMappings: {c: {d: (( b / 2 ))}}}]"),
+		"subinstallations[0].importDataMappings.c: at d: (( b / 2 )): in Landscaper imported numbers are floats, and the division",
+	},
+	"a division of an export in a data mapping": {
+		files("subinstallations: [{name: s, blueprint: {filesystem: {blueprint.yaml: 'exports: [{name: a, schema: {type: integer}}]'}}, " +
+			"exportDataMappings: {c: (( a / 2 ))}}]"),
+		"subinstallations[0].exportDataMappings.c: (( a / 2 )): in Landscaper imported numbers are floats, and the division",
+	},
+	"a division of one of all exports in a data mapping": {
+		files("subinstallations: [{name: s, blueprint: {filesystem: {blueprint.yaml: 'exports: [{name: a, schema: {type: integer}}]'}}, " +
+			"exportDataMappings: {c: (( exports.a / 2 ))}}]"),
+		"subinstallations[0].exportDataMappings.c: (( exports.a / 2 )): ",
 	},
 	"an option of the other language": {
 		executorOf("type: Spiff, template: {}, allowMissingKeys: true"),
@@ -273,7 +300,9 @@ func TestCheckIsSilent(t *testing.T) {
 		"imports that are used":                 files("imports: [{name: a, schema: {}}, {name: b, schema: {}}, {name: c, targetType: t}, {name: d, schema: {}}]\nsubinstallations: [{name: s, blueprint: {ref: x}, imports: {data: [{name: x, dataRef: a}]}}]\ndeployExecutions: [{name: t, type: GoTemplate, file: f}, {name: u, type: Spiff, template: {x: (( imports.b )), y: [{target: {import: c}}]}}]", "f", "{{ index .imports \"d\" }}"),
 		"all imports are used":                  files("imports: [{name: a, schema: {}}]\ndeployExecutions: [{name: t, type: GoTemplate, file: f}]", "f", "{{ toYaml .imports | nindent 2 }}"),
 		"a reference to what an execution adds": files("subinstallations: [{name: s, blueprint: {ref: x}, imports: {data: [{name: a, dataRef: b}]}}]\nsubinstallationExecutions: [{name: t, type: Spiff, template: {}}]"),
-		"a nested reference":                    files("subinstallations: [{name: s, blueprint: {ref: cd://resources/b}}]"),
+		"data mappings": files("imports: [{name: a, schema: {type: integer}}, {name: t, schema: {type: string}}]\nsubinstallations: [{name: s, blueprint: {ref: x}, " +
+			"imports: {data: [{name: b, dataRef: a}, {name: a, dataRef: t}]}, importDataMappings: {b: (( integer(b) / 2 )), c: (( a / 2 )), d: (( imports.a / 2 )), e: (( 1 + ))}, exportDataMappings: {c: (( c / 2 ))}}]"),
+		"a nested reference": files("subinstallations: [{name: s, blueprint: {ref: cd://resources/b}}]"),
 	} {
 		if found := Check(f); len(found.Errors)+len(found.Warnings) > 0 {
 			t.Errorf("%s: %+v", name, found)
@@ -295,7 +324,7 @@ func TestCheckAgreesWithParse(t *testing.T) {
 	for name, c := range odd {
 		b, err := Parse(c.files)
 		if err != nil ||
-			name != "a nested blueprint" && !strings.HasSuffix(name, "of an import") && !strings.HasPrefix(name, "a function ") &&
+			name != "a nested blueprint" && !strings.HasPrefix(name, "a division of ") && !strings.HasPrefix(name, "a comparison ") && !strings.HasPrefix(name, "a function ") &&
 				!slices.Equal(b.Warnings, Check(c.files).Warnings) {
 			t.Errorf("%s: Parse says %v, %v", name, b, err)
 		}

@@ -98,7 +98,7 @@ func (e *Engine) ExportsOf(in Input, given map[string]any) (*dataflow.Exports, e
 		Values:       given,
 		Exports:      in.Installation.Spec.Exports,
 		Mappings:     in.Installation.Spec.ExportDataMappings,
-		Map:          e.mapper("exportDataMappings"),
+		Map:          e.mapper(exportDataMappings),
 		Validate:     e.Validator(in),
 	})
 }
@@ -113,7 +113,7 @@ func (e *Engine) prepare(in Input, out *Output) (*execution, error) {
 		Definitions: in.Blueprint.Blueprint.Imports,
 		Resolved:    out.Resolved,
 		Mappings:    in.Installation.Spec.ImportDataMappings,
-		Map:         e.mapper("importDataMappings"),
+		Map:         e.mapper(importDataMappings),
 		Validate:    e.Validator(in),
 	})
 	if err != nil {

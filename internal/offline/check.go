@@ -110,6 +110,7 @@ func checkInstallations(path string, stdin io.Reader) ([]CheckedBlueprint, error
 			continue
 		}
 		c := check(source, files)
+		c.Warnings = append(c.Warnings, blueprint.CheckMappings(&inst.Spec, files, m.importedNumber(inst)).Warnings...)
 		for _, warning := range m.Warnings {
 			if strings.HasPrefix(warning, fmt.Sprintf("%s: Installation %s/%s: ", m.origin(inst), inst.Namespace, inst.Name)) {
 				c.Warnings = append(c.Warnings, strings.TrimPrefix(warning, m.origin(inst)+": "))
