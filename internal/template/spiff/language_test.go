@@ -750,8 +750,40 @@ func TestYAMLIsWrittenAsTheOriginalDoes(t *testing.T) {
 	} {
 		text := jsonText(map[string]any{"a": "(( asyaml(" + value + ") ))"})
 		want, err := original(text, nil)
-		if got := evaluate(t, text); err != nil || got != want {
+		got := evaluate(t, text)
+		if err != nil || got != want {
 			t.Errorf("%s:\n got %s\nwant %s %v", value, got, want, err)
+		}
+		theirs, err := landscaper(text, nil)
+		if same := err == nil && got == theirs; same == strings.Contains(value, "imports.million") {
+			t.Errorf("%s:\n       got %s\nLandscaper %s %v", value, got, theirs, err)
+		}
+	}
+}
+
+// Landscaper writes imported integers from a million on as floats. A consumer that wants an integer rejects them, so they are
+// written in full here.
+func TestLargeIntegersAreWrittenInFull(t *testing.T) {
+	for expression, want := range map[string]struct{ ours, theirs string }{
+		"asyaml(imports.million - 1)":       {"999999\n", "999999\n"},
+		"asyaml(imports.million)":           {"1000000\n", "1e+06\n"},
+		"asyaml(0 - imports.million)":       {"-1000000\n", "-1e+06\n"},
+		"asyaml(imports.million + 234567)":  {"1234567\n", "1.234567e+06\n"},
+		"asyaml(imports.million + 0.5)":     {"1.0000005e+06\n", "1.0000005e+06\n"},
+		"asyaml([{$a=imports.million}])":    {"- a: 1000000\n", "- a: 1e+06\n"},
+		"asyaml(integer(imports.million))":  {"1000000\n", "1000000\n"},
+		"string(imports.million - 1)":       {"999999", "999999"},
+		"string(imports.million)":           {"1000000", "1e+06"},
+		"string(integer(imports.million))":  {"1000000", "1000000"},
+		"asjson(imports.million)":           {"1000000", "1000000"},
+		"asjson(imports.million * 1000000)": {"1000000000000", "1000000000000"},
+	} {
+		text := jsonText(map[string]any{"a": "(( " + expression + " ))"})
+		if got := evaluate(t, text); got != jsonText(map[string]any{"a": want.ours}) {
+			t.Errorf("%s: got %s, want %q", expression, got, want.ours)
+		}
+		if got, err := landscaper(text, nil); err != nil || got != jsonText(map[string]any{"a": want.theirs}) {
+			t.Errorf("%s: Landscaper yields %s, %v, want %q", expression, got, err, want.theirs)
 		}
 	}
 }
