@@ -21,7 +21,7 @@ type Limits struct {
 }
 
 // The defaults. Objects of the API have at most about 1.5 MiB, so normal templates do not reach the first and the third.
-// The steps take a second or two, and are enough for lists of ninety thousand items.
+// The steps take a second or two, and are enough for lists of ninety thousand texts or thirty thousand small maps.
 const (
 	DefaultSource  = 1 << 20
 	DefaultSteps   = 2_000_000

@@ -223,3 +223,32 @@ func TestLimitsAreThoseOfTheCaller(t *testing.T) {
 		}
 	}
 }
+
+// Realistic templates stay within the limits: those with 90,000 texts, or 30,000 maps.
+func TestLimitsLeaveRoom(t *testing.T) {
+	const many, maps = 90_000, 30_000
+	items, entries := make([]any, many), make([]any, maps)
+	for i := range items {
+		items[i] = "item"
+	}
+	for i := range entries {
+		entries[i] = map[string]any{"name": "item", "value": int64(i)}
+	}
+	imports := map[string]any{"items": items, "maps": entries}
+	for text, want := range map[string]int{
+		"a:\n{{ toYaml .imports.items | indent 2 }}":                      many,
+		"a: [{{ range .imports.items }}{{ printf \"%s-\" . }},{{ end }}]": many,
+
+		"a:\n{{ range .imports.maps }}- {name: {{ .name | quote }}, value: {{ .value }}}\n{{ end }}":      maps,
+		"a:\n{{ range $i, $x := .imports.maps }}- {{ dict \"i\" $i \"v\" $x.value | toJson }}\n{{ end }}": maps,
+	} {
+		value, err := compile(t, text).RenderYAML(Input{Bindings: map[string]any{"imports": imports}})
+		if err != nil {
+			t.Errorf("%s: %v", text, messageIn(t, err))
+			continue
+		}
+		if got := len(value.(map[string]any)["a"].([]any)); got != want {
+			t.Errorf("%s: got %d items, want %d", text, got, want)
+		}
+	}
+}

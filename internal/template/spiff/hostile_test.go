@@ -242,20 +242,31 @@ func TestStepsAreCharged(t *testing.T) {
 	}
 }
 
-// Realistic templates stay within the limits.
+// Realistic templates stay within the limits: those with 90,000 texts or numbers, or 30,000 maps.
 func TestLimitsLeaveRoom(t *testing.T) {
-	items := make([]any, 90_000)
+	const many, maps = 90_000, 30_000
+	items, entries := make([]any, many), make([]any, maps)
 	for i := range items {
 		items[i] = "item"
 	}
+	for i := range entries {
+		entries[i] = map[string]any{"name": "item", "value": int64(i)}
+	}
+	imports := map[string]any{"items": items, "maps": entries}
 	for text, want := range map[string]int{
-		"a: (( map[imports.items|x|->x \"-\"] ))":                                                     90_000,
-		"a: (( map[[1..90000]|x|->x + 1] ))":                                                          90_000,
-		"a: (( select[imports.items|i,x|->i >= 0] ))":                                                 90_000,
+		"a: (( map[imports.items|x|->x \"-\"] ))":                                                     many,
+		"a: (( map[[1..90000]|x|->x + 1] ))":                                                          many,
+		"a: (( select[imports.items|i,x|->i >= 0] ))":                                                 many,
 		"f: (( &temporary(|x|->x <= 0 ? [] :_(x - 1) x) ))\na: (( .f(990) ))":                         990,
-		"n: (( &temporary(sum[[1..90000]|0|s,x|->s + 1]) ))\na: (( n == 90000 ? imports.items :[] ))": 90_000,
+		"n: (( &temporary(sum[[1..90000]|0|s,x|->s + 1]) ))\na: (( n == 90000 ? imports.items :[] ))": many,
+
+		"a: [{<<: (( imports.maps ))}]":                                           maps,
+		"a: (( map[imports.maps|x|->{$name=x.name \"-\", $value=x.value + 1}] ))": maps,
+		"a: (( map[imports.maps|x|->x {$more=x.value}] ))":                        maps,
+		"a: (( select[imports.maps|x|->x.value >= 0] ))":                          maps,
+		"a: (( &state(imports.maps) ))":                                           maps,
 	} {
-		result, err := mustCompile(t, text).Evaluate(Input{Bindings: map[string]any{"imports": map[string]any{"items": items}}})
+		result, err := mustCompile(t, text).Evaluate(Input{Bindings: map[string]any{"imports": imports}})
 		if err != nil {
 			t.Errorf("%s: %v", text, messageIn(t, err))
 			continue
