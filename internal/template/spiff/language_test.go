@@ -23,6 +23,45 @@ type example struct {
 	floats bool
 }
 
+// Certificates that another program has issued: that of a server, and an authority with all other usages and no names.
+const (
+	serverCertificate = `-----BEGIN CERTIFICATE-----
+MIICQTCCAeegAwIBAgICEAAwCgYIKoZIzj0EAwIwUzELMAkGA1UEBhMCREUxCjAI
+BgNVBAgMAXMxCjAIBgNVBAcMAWwxEDAOBgNVBAoMB0V4YW1wbGUxDTALBgNVBAsM
+BHVuaXQxCzAJBgNVBAMMAmNhMCAXDTI0MDEwMjAzMDQwNVoYDzIwNzQwMTAyMDMw
+NDA1WjA2MQswCQYDVQQGEwJERTEQMA4GA1UECgwHRXhhbXBsZTEVMBMGA1UEAwwM
+c2hvcC5leGFtcGxlMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEQq08Jm/Fzr4/
+G3+6lahmKRpoB7Q36RD5XNny9UzP2ll7sYc/EpexHI9V4w4+rQTv2kk9/o+Y1Imv
++2ZPb2DZI6OBxTCBwjA/BgNVHREEODA2ggxzaG9wLmV4YW1wbGWCDiouc2hvcC5l
+eGFtcGxlhwQKAAABhxAgAQ24AAAAAAAAAAAAAAABMAsGA1UdDwQEAwIFoDAnBgNV
+HSUEIDAeBggrBgEFBQcDAQYIKwYBBQUHAwIGCCsGAQUFBwMDMAkGA1UdEwQCMAAw
+HQYDVR0OBBYEFDEBqOrT7xpbn3DprTpNSVJ2jPI7MB8GA1UdIwQYMBaAFGt4CeKb
+DPBd9ddaSm8uoyBrji2VMAoGCCqGSM49BAMCA0gAMEUCIDQjliIbiLRizDEKi4x/
+KWid2Ako0zV884vi9K2PLLdtAiEAtZLTYC5frUIQWBeni9vsxXipQoNb0XY8B+qK
+7Pqsbz4=
+-----END CERTIFICATE-----
+`
+	authorityCertificate = `-----BEGIN CERTIFICATE-----
+MIICJDCCAcqgAwIBAgICEAEwCgYIKoZIzj0EAwIwUzELMAkGA1UEBhMCREUxCjAI
+BgNVBAgMAXMxCjAIBgNVBAcMAWwxEDAOBgNVBAoMB0V4YW1wbGUxDTALBgNVBAsM
+BHVuaXQxCzAJBgNVBAMMAmNhMCAXDTI0MDEwMjAzMDQwNVoYDzIwNzQwMTAyMDMw
+NDA1WjAAMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEQq08Jm/Fzr4/G3+6lahm
+KRpoB7Q36RD5XNny9UzP2ll7sYc/EpexHI9V4w4+rQTv2kk9/o+Y1Imv+2ZPb2DZ
+I6OB3jCB2zAMBgNVHQ8EBQMDB1+AMHoGA1UdJQRzMHEGBFUdJQAGCCsGAQUFBwME
+BggrBgEFBQcDCAYIKwYBBQUHAwkGCisGAQQBgjcKAwMGCWCGSAGG+EIEAQYIKwYB
+BQUHAwUGCCsGAQUFBwMGBggrBgEFBQcDBwYKKwYBBAGCNwIBFgYKKwYBBAGCNz0B
+ATAPBgNVHRMBAf8EBTADAQH/MB0GA1UdDgQWBBQxAajq0+8aW59w6a06TUlSdozy
+OzAfBgNVHSMEGDAWgBRreAnimwzwXfXXWkpvLqMga44tlTAKBggqhkjOPQQDAgNI
+ADBFAiAKfsPm5HuQKJCNBNjfYzTI1GJBHQYuv9tRfnx1jZe/iwIhAMFvrjVwFqUy
+wiYHnF2ERTSIh+Eor2HrAVfKZWVBTKt6
+-----END CERTIFICATE-----
+`
+)
+
+// certificates is the beginning of a template that sees both, parsed.
+var certificates = "server: '(( &temporary(x509parsecert(" + jsonText(serverCertificate) + ")) ))'\n" +
+	"authority: '(( &temporary(x509parsecert(" + jsonText(authorityCertificate) + ")) ))'\n"
+
 var languageExamples = []example{
 	// Values.
 	{name: "no expression", text: "a: [1, x, {b: null}]", want: "a: [1, x, {b: null}]"},
@@ -195,6 +234,31 @@ var languageExamples = []example{
 		name: "a key of SSH",
 		text: "a: '(( x509publickey(\"-----BEGIN RSA PUBLIC KEY-----\\nMIGJAoGBAOXB2ccl8VdEShbMTYAcoEA7tvH41WStLD7o10owD926OmsHUCpicevm\\nidzZs0nPw228vjeq0pR9cE5wnjHaSrzqxTcyqA9ez10vKOeQFchOv0JyR2ilgMVJ\\ncMGxs7p2PInntnu4LulFR/GMuxqRrlAuVoLntuR+gI8hLhEBZQodAgMBAAE=\\n-----END RSA PUBLIC KEY-----\\n\", \"ssh\") ))'",
 		want: `a: "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQDlwdnHJfFXREoWzE2AHKBAO7bx+NVkrSw+6NdKMA/dujprB1AqYnHr5onc2bNJz8NtvL43qtKUfXBOcJ4x2kq86sU3MqgPXs9dLyjnkBXITr9CckdopYDFSXDBsbO6djyJ57Z7uC7pRUfxjLsaka5QLlaC57bkfoCPIS4RAWUKHQ==\n"`,
+	},
+	{
+		name: "the certificate of a server",
+		text: certificates + "a: (( [server.commonName, server.country, server.organization, server.dnsNames, server.ipAddresses, server.hosts] ))\n" +
+			"b: (( [server.isCA, server.usage, server.validFrom, server.validUntil, server.publicKey] ))",
+		want: "a: [shop.example, [DE], [Example], [shop.example, '*.shop.example'], [10.0.0.1, '2001:db8::1'], " +
+			"[10.0.0.1, '2001:db8::1', shop.example, '*.shop.example']]\n" +
+			"b: [false, [Signature, KeyEncipherment, ServerAuth, ClientAuth, CodeSigning], Jan 2 03:04:05 2024, Jan 2 03:04:05 2074, " +
+			`"-----BEGIN ECDSA PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEQq08Jm/Fzr4/G3+6lahmKRpoB7Q3\n` +
+			`6RD5XNny9UzP2ll7sYc/EpexHI9V4w4+rQTv2kk9/o+Y1Imv+2ZPb2DZIw==\n-----END ECDSA PUBLIC KEY-----\n"]`,
+	},
+	{
+		name: "the certificate of an authority",
+		text: certificates + "a: (( [authority.isCA, authority.usage, authority.publicKey == server.publicKey] ))\n" +
+			"b: (( [defined(authority.commonName), defined(authority.country), defined(authority.organization)] ))\n" +
+			"c: (( [defined(authority.dnsNames), defined(authority.ipAddresses), defined(authority.hosts)] ))",
+		want: "a: [true, [ContentCommitment, DataEncipherment, KeyAgreement, CertSign, CRLSign, EncipherOnly, DecipherOnly, Any, EmailProtection, " +
+			"TimeStamping, OCSPSigning, MicrosoftServerGatedCrypto, NetscapeServerGatedCrypto, IPSECEndSystem, IPSECTunnel, IPSECUser, " +
+			"MicrosoftCommercialCodeSigning, MicrosoftKernelCodeSigning], true]\nb: [false, false, false]\nc: [false, false, false]",
+	},
+	{
+		name:    "the validity of a certificate",
+		text:    certificates + "a: (( server.validity ))",
+		want:    "a: 438312",
+		differs: "it yields the hours that are left",
 	},
 	{
 		name: "sets of addresses",
