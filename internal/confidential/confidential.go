@@ -49,11 +49,21 @@ func (r Reader) OfDeployItem(ctx context.Context, item *lsv1alpha1.DeployItem) *
 			return s.result(err)
 		}
 	}
-	return s.result(s.installationNamed(ctx, item.Labels[lsv1alpha1.ExecutionManagedByLabel]))
+	above := dataflow.ExecutionOf(item)
+	if above == "" && item.Labels[lsv1alpha1.ExecutionManagedNameLabel] != "" {
+		return s.result(lost("DeployItem", item, lsv1alpha1.ExecutionManagedByLabel))
+	}
+	return s.result(s.installationNamed(ctx, above))
 }
 
-// maxInstallations bounds a search: no more installations than these lie between a Secret and what is made of it.
-const maxInstallations = 64
+// lost is the error about an object that was created for another one, but no longer names it.
+func lost(kind dataflow.ObjectKind, object metav1.Object, label string) error {
+	return fmt.Errorf("%s %s/%s no longer names the object that it was created for, neither as its owner nor in the label %s: restore the label",
+		kind, object.GetNamespace(), object.GetName(), label)
+}
+
+// maxInstallations bounds a search: if what is made of a Secret may lie behind more installations than these, nothing is shown.
+const maxInstallations = 256
 
 type search struct {
 	live      client.Reader
@@ -95,21 +105,24 @@ func (s *search) read(ctx context.Context, id dataflow.ObjectID, object client.O
 const kindInstallation dataflow.ObjectKind = "Installation"
 
 func (s *search) installationNamed(ctx context.Context, name string) error {
-	if s.left == 0 {
-		return nil
-	}
-	s.left--
 	inst := &lsv1alpha1.Installation{}
 	found, err := s.read(ctx, dataflow.ObjectID{Kind: kindInstallation, Name: name}, inst)
 	if err != nil || !found {
 		return err
 	}
+	if s.left == 0 {
+		return fmt.Errorf("values reach it from more than %d installations, the last being %s/%s", maxInstallations, s.namespace, name)
+	}
+	s.left--
 	return s.installation(ctx, inst)
 }
 
 func (s *search) installation(ctx context.Context, inst *lsv1alpha1.Installation) error {
 	s.seen[dataflow.ObjectID{Kind: kindInstallation, Name: inst.Name}] = true
-	scope := dataflow.Scope{Namespace: inst.Namespace, Parent: inst.Labels[lsv1alpha1.EncompassedByLabel]}
+	scope := dataflow.Scope{Namespace: inst.Namespace, Parent: dataflow.ParentOf(inst)}
+	if scope.IsRoot() && inst.Annotations[lsv1alpha1.SubinstallationNameAnnotation] != "" {
+		return lost(kindInstallation, inst, lsv1alpha1.EncompassedByLabel)
+	}
 	needs := dataflow.NeedsOf(scope, inst.Spec.Imports)
 	if git := inst.Spec.Blueprint.Git; git != nil && git.SecretReference != nil {
 		needs.Secrets = append(needs.Secrets, git.SecretReference.Name)
@@ -184,15 +197,14 @@ func (s *search) target(ctx context.Context, name string) error {
 		return err
 	}
 	s.values.AddTarget(target)
-	if target.Spec.SecretRef == nil {
-		return s.exporterOf(ctx, target)
+	if target.Spec.SecretRef != nil {
+		secret := &corev1.Secret{}
+		if _, err := s.read(ctx, dataflow.ObjectID{Kind: "content of Secret", Name: target.Spec.SecretRef.Name}, secret); err != nil {
+			return err
+		}
+		s.values.AddCredentials(secret.Data)
 	}
-	secret := &corev1.Secret{}
-	if _, err := s.read(ctx, dataflow.ObjectID{Kind: "content of Secret", Name: target.Spec.SecretRef.Name}, secret); err != nil {
-		return err
-	}
-	s.values.AddCredentials(secret.Data)
-	return s.exporterOf(ctx, target)
+	return s.exporterOf(ctx, dataflow.KindTarget, target)
 }
 
 // exporter adds what the exporter of a DataObject imports: the DataObject may be made from it.
@@ -203,13 +215,13 @@ func (s *search) exporter(ctx context.Context, name string) error {
 	if err != nil || !found {
 		return err
 	}
-	return s.exporterOf(ctx, object)
+	return s.exporterOf(ctx, dataflow.KindDataObject, object)
 }
 
-func (s *search) exporterOf(ctx context.Context, object metav1.Object) error {
-	name, ok := dataflow.InstallationOf(object.GetLabels()[lsv1alpha1.DataObjectSourceLabel])
-	if !ok {
-		return nil
+func (s *search) exporterOf(ctx context.Context, kind dataflow.ObjectKind, object metav1.Object) error {
+	name := dataflow.SourceOf(object)
+	if name == "" && object.GetLabels()[lsv1alpha1.DataObjectSourceTypeLabel] == lsv1alpha1.DataObjectSourceExport {
+		return lost(kind, object, lsv1alpha1.DataObjectSourceLabel)
 	}
 	return s.installationNamed(ctx, name)
 }

@@ -181,16 +181,7 @@ func IsRoot(inst metav1.Object) bool { return ParentOf(inst) == "" }
 
 // ParentOf returns the name of the installation that an object is nested in; empty for a root. The owner identifies it even if another
 // client has removed the label.
-func ParentOf(inst metav1.Object) string {
-	if parent := inst.GetLabels()[lsv1alpha1.EncompassedByLabel]; parent != "" {
-		return parent
-	}
-	owner := metav1.GetControllerOfNoCopy(inst)
-	if owner == nil || owner.Kind != installationKind || owner.APIVersion != lsv1alpha1.SchemeGroupVersion.String() {
-		return ""
-	}
-	return owner.Name
-}
+func ParentOf(inst metav1.Object) string { return dataflow.ParentOf(inst) }
 
 // installationKind is the kind that owner references name.
 const installationKind = "Installation"

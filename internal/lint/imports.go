@@ -171,7 +171,7 @@ var layers = slices.Concat(
 			folders: []string{"internal/manager"},
 			sees: []string{
 				"api", "internal/fairness", "internal/loop", "internal/freshness", "internal/telemetry", "internal/version", "internal/controller",
-				"deployer", "internal/deployer", "internal/deployitem", "internal/installation", "internal/shard",
+				"deployer", "internal/deployer", "internal/dataflow", "internal/deployitem", "internal/installation", "internal/shard",
 				"internal/target", "internal/tenancy", "internal/dial", "internal/artifact", "internal/approval", "internal/pipeline",
 			},
 		},

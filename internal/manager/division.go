@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/installation"
 	"espalier.dev/internal/loop"
 	"espalier.dev/internal/shard"
@@ -99,7 +100,7 @@ func (d *division) treeOf(ctx context.Context, object client.Object, find finder
 	case *lsv1alpha1.Execution:
 		above = installationOf(o)
 	case *lsv1alpha1.DeployItem:
-		above = executionOf(o)
+		above = dataflow.ExecutionOf(o)
 	}
 	if above == "" {
 		return shard.Key(namespace, object.GetName()), nil
@@ -138,19 +139,6 @@ func installationOf(e *lsv1alpha1.Execution) string {
 		}
 	}
 	return e.Name
-}
-
-// executionOf returns the name of the execution of a deploy item, which is also that of the installation. It is empty for a deploy item
-// without an execution.
-func executionOf(item *lsv1alpha1.DeployItem) string {
-	if name := item.Labels[lsv1alpha1.ExecutionManagedByLabel]; name != "" {
-		return name
-	}
-	owner := metav1.GetControllerOfNoCopy(item)
-	if owner == nil || owner.Kind != "Execution" {
-		return ""
-	}
-	return owner.Name
 }
 
 func (d *division) cached(ctx context.Context, key types.NamespacedName) (metav1.Object, error) {
