@@ -35,9 +35,10 @@ func init() {
 	}
 }
 
-// count updates the metrics for an announced transition.
+// count updates the metrics for an announced transition. A request that is accepted may leave the promotion in its state: the first of two
+// approvals does.
 func count(p *pipelines.Pipeline, n pipeline.News) {
-	if n.To != "" {
+	if n.To != n.From {
 		transitions.WithLabelValues(string(n.Strategy), string(n.To)).Inc()
 	}
 	if run := p.Status.Run; n.Reason == pipeline.NewsRunCompleted && run != nil && run.CompletionTime != nil {
