@@ -492,3 +492,30 @@ func TestJOB02_NothingHappensWithoutAJob(t *testing.T) {
 		}
 	}
 }
+
+// An execution that waits for deploy items is rechecked at growing intervals, in case no event arrives: in jobs, in the continuous flow,
+// and in a namespace that is being deleted.
+func TestJOB24_RechecksOfExecutionsGrow(t *testing.T) {
+	items := []execution.Item{{Name: "a", Object: execution.Object{Name: "a-1"}, State: execution.StateRunning}}
+	deploys := running(lsv1alpha1.PhaseProgressing, items, nil)
+	deletes := running(lsv1alpha1.PhaseDeleting, nil, items)
+	deletes.Deleted, deletes.Complete = true, true
+	ends := deletes
+	ends.NamespaceEnds = true
+	terminating := slices.Clone(items)
+	terminating[0].Terminating = true
+	continuous := deletes
+	continuous.Continuous, continuous.Chosen, continuous.Orphaned = true, lsv1alpha1.FlowContinuous, terminating
+	for name, o := range map[string]execution.Observed{
+		"deploys": deploys, "deletes": deletes, "in a namespace that ends": ends, "deletes in the continuous flow": continuous,
+	} {
+		for since, want := range map[time.Duration]time.Duration{
+			0: run.MinRecheck, 5 * time.Minute: 5 * time.Minute, 24 * time.Hour: run.MaxRecheck,
+		} {
+			o.PhaseSince = noon.Add(-since)
+			if d := execution.Decide(o); !d.Wait || len(d.Do) > 0 || d.RequeueAfter != want {
+				t.Errorf("%s: after %s it is rechecked after %s, want %s: %+v", name, since, d.RequeueAfter, want, d)
+			}
+		}
+	}
+}

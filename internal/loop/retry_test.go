@@ -10,10 +10,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"espalier.dev/internal/failure"
+	"espalier.dev/internal/run"
 )
 
 // outage is an error that knows when a retry makes sense.
@@ -49,4 +51,44 @@ func TestJOB30_ARetryComesWhenTheErrorSaysSo(t *testing.T) {
 			}
 		}
 	}
+}
+
+// An error that is a wait is rechecked at growing intervals, in case no event arrives, and no later than the end of the wait.
+func TestJOB24_RechecksOfWaitingErrorsGrow(t *testing.T) {
+	begun := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	clock := clocktesting.NewFakePassiveClock(begun)
+	l := &Loop[*corev1.ConfigMap, int, string, string]{Name: "thing", Clock: clock}
+	recheck := func(name string, waited time.Duration, wait failure.Wait) time.Duration {
+		clock.SetTime(begun.Add(waited))
+		wait.For = "approval"
+		result, err := l.concludeError(t.Context(), request(name), &pass[*corev1.ConfigMap, int, string, string]{loop: l, err: &wait})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result.RequeueAfter
+	}
+	for _, c := range []struct{ waited, again time.Duration }{
+		{0, run.MinRecheck}, {run.MinRecheck, run.MinRecheck}, {5 * time.Minute, 5 * time.Minute}, {20 * time.Minute, 20 * time.Minute},
+		{24 * time.Hour, run.MaxRecheck},
+	} {
+		for name, wait := range map[string]failure.Wait{"endless": {}, "long": {Until: begun.Add(48 * time.Hour)}} {
+			if again := recheck(name, c.waited, wait); again != c.again {
+				t.Errorf("%s: after %s it is rechecked after %s, want %s", name, c.waited, again, c.again)
+			}
+		}
+		ending := failure.Wait{Until: begun.Add(c.waited + 30*time.Second)}
+		if again := recheck("ending", c.waited, ending); again != 30*time.Second {
+			t.Errorf("after %s, a wait that ends in 30s is rechecked after %s", c.waited, again)
+		}
+	}
+	if again := recheck("overdue", time.Hour, failure.Wait{Until: begun}); again != time.Millisecond {
+		t.Errorf("a wait that has ended is rechecked after %s", again)
+	}
+	if again := recheck("another", 24*time.Hour, failure.Wait{}); again != run.MinRecheck {
+		t.Errorf("another object is rechecked after %s", again)
+	}
+}
+
+func request(name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "garden", Name: name}}
 }
