@@ -4,6 +4,7 @@
 package manager_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -65,6 +66,31 @@ func TestWhatCachesKeep(t *testing.T) {
 				t.Error("another annotation is gone")
 			}
 		})
+	}
+}
+
+// The caches of a manager contain objects as Slim leaves them.
+func TestAManagerCachesSlimObjects(t *testing.T) {
+	w := managed.NewWorld(t)
+	root := testkit.Installation(w.Namespace, "root").Blueprint(mockBlueprint).Build()
+	root.Annotations = map[string]string{lastApplied: "{}"}
+	w.Create(root)
+	if !w.Read(root) || len(root.ManagedFields) == 0 || root.Annotations[lastApplied] == "" {
+		t.Fatalf("the API server has nothing that a cache could drop: %+v", root.ObjectMeta)
+	}
+	mgr := managed.Manager(t, w.Config(), w.Options)
+	testkit.Run(t, mgr.Start)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
+	defer cancel()
+	if !mgr.GetCache().WaitForCacheSync(ctx) {
+		t.Fatal("the caches are not filled")
+	}
+	cached := &landscaper.Installation{}
+	if err := mgr.GetCache().Get(ctx, client.ObjectKeyFromObject(root), cached); err != nil {
+		t.Fatal(err)
+	}
+	if len(cached.ManagedFields) > 0 || cached.Annotations[lastApplied] != "" {
+		t.Errorf("the cache has managed fields %v and annotations %v", cached.ManagedFields, cached.Annotations)
 	}
 }
 

@@ -13,9 +13,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/oci"
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/components"
 	"espalier.dev/internal/testkit/faults"
 	"espalier.dev/internal/testkit/managed"
+	"espalier.dev/internal/testkit/registry"
 )
 
 const mockBlueprint = `apiVersion: landscaper.gardener.cloud/v1alpha1
@@ -30,15 +33,22 @@ deployExecutions:
       config: {apiVersion: mock.deployer.landscaper.gardener.cloud/v1alpha1, kind: ProviderConfiguration}
 `
 
-// A process that starts beside finished installations processes each of them, but writes nothing and gets none of them from the API server.
+// A process that starts beside finished installations processes each of them, but writes nothing, gets none of them from the API server,
+// and renders none: it has no blueprint yet, so rendering would ask the registry for one.
 func TestAStartBesideFinishedInstallationsCostsNothingForEach(t *testing.T) {
 	const finished = 8
 	for _, flow := range []landscaper.Flow{landscaper.FlowJob, landscaper.FlowContinuous} {
 		t.Run(string(flow), func(t *testing.T) {
-			w := managed.NewWorld(t)
+			w, shelf := managed.NewWorld(t), registry.Start(t, registry.Options{})
+			components.Component{
+				Name: "example.com/app", Version: "1.0.0",
+				Resources: []components.Resource{components.Blueprint(t, "blueprint", map[string]string{"blueprint.yaml": mockBlueprint})},
+			}.Push(t, components.Store(t, shelf, oci.Credential{}))
+			w.Options.Registries.DefaultRepositoryContext = shelf.URL
 			stop := w.Manage()
 			for i := range finished {
-				builder := testkit.Installation(w.Namespace, fmt.Sprintf("finished-%d", i)).Blueprint(mockBlueprint)
+				builder := testkit.Installation(w.Namespace, fmt.Sprintf("finished-%d", i)).
+					BlueprintRef("blueprint").Component("example.com/app", "1.0.0")
 				if flow == landscaper.FlowContinuous {
 					builder = builder.Continuous()
 				} else {
@@ -52,7 +62,8 @@ func TestAStartBesideFinishedInstallationsCostsNothingForEach(t *testing.T) {
 			}
 			stop()
 
-			before := passes(t)
+			before, fetched := passes(t), len(shelf.Requests())
+			w.Options.Registries.CacheDirectory = t.TempDir()
 			transport := faults.New(faults.Plan{})
 			w.ManageOver(transport.Config(w.Config()))
 			err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, testkit.Patience, true, func(context.Context) (bool, error) {
@@ -68,6 +79,9 @@ func TestAStartBesideFinishedInstallationsCostsNothingForEach(t *testing.T) {
 			asked := transport.Log().Where(func(e faults.Entry) bool { return e.Verb == "get" && e.Namespace == w.Namespace })
 			if len(asked) > 0 {
 				t.Errorf("something was asked for:\n%s", asked)
+			}
+			if fetches := shelf.Requests()[fetched:]; len(fetches) > 0 {
+				t.Errorf("blueprints were fetched, so something was rendered: %s", fetches)
 			}
 		})
 	}
