@@ -116,12 +116,22 @@ func (r *release) checkPages() error {
 	if !r.pages || !served {
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(r.root, "ui", "dist", "site", "index.html")); errors.Is(err, fs.ErrNotExist) {
-		return errors.New("the pages of the web UI are not built: run \"make ui\", which needs npm, or leave them out with UI=no")
-	} else if err != nil {
-		return fmt.Errorf("look for the pages of the web UI: %w", err)
+	if built, err := r.pagesBuilt(); built || err != nil {
+		return err
 	}
-	return nil
+	return errors.New("the pages of the web UI are not built: run \"make ui\", which needs npm, or leave them out with UI=no")
+}
+
+// pagesBuilt reports whether the pages exist, so that a program that serves them contains them.
+func (r *release) pagesBuilt() (bool, error) {
+	_, err := os.Stat(filepath.Join(r.root, "ui", "dist", "site", "index.html"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for the pages of the web UI: %w", err)
+	}
+	return true, nil
 }
 
 // platformsOf returns the platforms of a product. Without archives, only those of an image.
@@ -266,19 +276,29 @@ func (r *release) list(p product, listed program) error {
 		return nil
 	}
 	if p.pages {
-		lock, err := os.ReadFile(filepath.Join(r.root, "ui", "package-lock.json"))
+		pages, err := r.pagePackages()
 		if err != nil {
 			return err
 		}
-		if content.Pages, err = sbom.ReadPages(lock); err != nil {
-			return err
-		}
+		content.Pages = pages
 	}
 	text, err := sbom.New(content)
 	if err != nil {
 		return err
 	}
 	return r.write(listed.name+"_"+r.version+".spdx.json", text)
+}
+
+// pagePackages returns the npm packages in the pages that a program contains: none without pages.
+func (r *release) pagePackages() (map[string]string, error) {
+	if built, err := r.pagesBuilt(); !built || err != nil {
+		return nil, err
+	}
+	lock, err := os.ReadFile(filepath.Join(r.root, "ui", "package-lock.json"))
+	if err != nil {
+		return nil, err
+	}
+	return sbom.ReadPages(lock)
 }
 
 // writeImages writes an image for each product that has one, from the programs for Linux.

@@ -87,8 +87,14 @@ func parsedOptions(t *testing.T, args ...string) options {
 // released makes a release of the tiny program and returns its files.
 func released(t *testing.T, args ...string) map[string][]byte {
 	t.Helper()
+	return releasedFrom(t, tinyCheckout(t), args...)
+}
+
+// releasedFrom is released, from a checkout that the test has prepared.
+func releasedFrom(t *testing.T, root string, args ...string) map[string][]byte {
+	t.Helper()
 	opts := parsedOptions(t, args...)
-	opts.root, opts.out, opts.products = tinyCheckout(t), filepath.Join(t.TempDir(), "dist"), tinyProducts
+	opts.root, opts.out, opts.products = root, filepath.Join(t.TempDir(), "dist"), tinyProducts
 	var told bytes.Buffer
 	opts.progress = &told
 	if err := newRelease(opts).make(t.Context()); err != nil {
@@ -311,10 +317,23 @@ func checkPlugin(t *testing.T, files map[string][]byte) {
 }
 
 func checkList(t *testing.T, files map[string][]byte) {
+	parts, sums := listed(t, files)
+	wanted := append(slices.Repeat([]string{"espalier"}, 6), "preact", "stdlib")
+	if diff := cmp.Diff(wanted, slices.Sorted(slices.Values(parts))); diff != "" {
+		t.Errorf("the parts (-want +got):\n%s", diff)
+	}
+	programs, _ := untarred(t, files["espalier_v1.2.3_linux_amd64.tar.gz"])
+	if !slices.Contains(sums, sumOf(programs["espalier"])) {
+		t.Error("the list has another sum than the program")
+	}
+}
+
+// listed returns the names and sums of all parts in the bill of materials of espalier.
+func listed(t *testing.T, files map[string][]byte) (parts, sums []string) {
+	t.Helper()
 	var list struct {
 		Packages []struct {
 			Name      string `json:"name"`
-			Version   string `json:"versionInfo"`
 			Checksums []struct {
 				Value string `json:"checksumValue"`
 			} `json:"checksums"`
@@ -323,20 +342,28 @@ func checkList(t *testing.T, files map[string][]byte) {
 	if err := json.Unmarshal(files["espalier_v1.2.3.spdx.json"], &list); err != nil {
 		t.Fatal(err)
 	}
-	var parts, sums []string
 	for _, each := range list.Packages {
 		parts = append(parts, each.Name)
 		for _, sum := range each.Checksums {
 			sums = append(sums, sum.Value)
 		}
 	}
-	wanted := append(slices.Repeat([]string{"espalier"}, 6), "preact", "stdlib")
-	if diff := cmp.Diff(wanted, slices.Sorted(slices.Values(parts))); diff != "" {
-		t.Errorf("the parts (-want +got):\n%s", diff)
-	}
-	programs, _ := untarred(t, files["espalier_v1.2.3_linux_amd64.tar.gz"])
-	if !slices.Contains(sums, sumOf(programs["espalier"])) {
-		t.Error("the list has another sum than the program")
+	return parts, sums
+}
+
+// A program contains the pages if they are built, whether or not the release insists on them. Only then does it contain their packages.
+func TestPagesThatAreNotBuiltAreNotListed(t *testing.T) {
+	root := tinyCheckout(t)
+	for _, built := range []bool{true, false} {
+		if !built {
+			if err := os.RemoveAll(filepath.Join(root, "ui", "dist")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		parts, _ := listed(t, releasedFrom(t, root, "-platforms=linux/amd64", "-parts=programs", "-pages=false"))
+		if slices.Contains(parts, "preact") != built {
+			t.Errorf("pages built: %t, but the list has %s", built, parts)
+		}
 	}
 }
 
