@@ -89,7 +89,7 @@ var roles = []Role{
 	{
 		Name: "approver", File: UsersFile,
 		For: "People who approve, reject, hold and release promotions with `espalier` or in the web UI. Kubernetes has no right to set " +
-			"annotations alone, so they can change Pipelines as well, unless the admission policy of approvals is installed " +
+			"annotations alone, so they can change Pipelines as well, where the admission policy of approvals is turned off " +
 			"([approvals.md](../approvals.md)).",
 	},
 	{

@@ -167,6 +167,8 @@ var toInstall = slices.Concat(
 	attributesOf("apps", []string{"deployments"}, []string{"create", "patch"}),
 	attributesOf("rbac.authorization.k8s.io", []string{"clusterroles", "roles"}, []string{"create", "patch", "escalate"}),
 	attributesOf("rbac.authorization.k8s.io", []string{"clusterrolebindings", "rolebindings"}, []string{"create", "patch"}),
+	attributesOf("admissionregistration.k8s.io", []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings"},
+		[]string{"create", "patch"}),
 )
 
 // ownRights asks whether the user may install Espalier.

@@ -26,7 +26,6 @@ import (
 var ofHelm = []string{"helm.sh/chart", "app.kubernetes.io/managed-by", "app.kubernetes.io/version", "app.kubernetes.io/instance"}
 
 const withEverything = `
-approvals: {policy: true}
 tenancy: strict
 controller: {replicas: 2}
 ui: {enabled: true, hosts: [espalier.example.com]}

@@ -51,7 +51,6 @@ components:
 - ../components/dashboard
 - ../components/ui
 - ../components/tenancy
-- ../admission
 `
 	return append(files, bundle.File{Name: everything + "/kustomization.yaml", Content: []byte(overlay)})
 }
