@@ -22,6 +22,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/config/admission"
 	"espalier.dev/config/rbac"
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/check"
@@ -273,6 +275,17 @@ func faults(e *estate) map[string]fault {
 				Next: []string{"install a deployer"},
 			},
 		},
+		"an approval that anybody may give": {
+			func() func() {
+				guarded := guardedLine(e.namespace)
+				testkit.Create(e.T, e.server, guarded)
+				return e.deletes(guarded)
+			},
+			check.Finding{
+				Level: check.Doubtful, Check: "pipelines", Object: "ValidatingAdmissionPolicy espalier-approvals",
+				Message: "can approve its promotions, in any name: for example those of <namespace>/guarded", Next: []string{"docs/approvals.md"},
+			},
+		},
 		"an installation that has failed": {
 			func() func() {
 				failed := testkit.Installation(e.namespace, "blog").Build()
@@ -312,6 +325,36 @@ func leftWebhook() *admissionv1.ValidatingWebhookConfiguration {
 	}
 }
 
+// guardedLine is a pipeline with a promotion that needs an approval.
+func guardedLine(namespace string) *pipelines.Pipeline {
+	return testkit.Pipeline(namespace, "guarded").Environment("dev", "dev").Environment("prod", "prod").Notification().Manual().Build()
+}
+
+// The policy has no effect without its binding, and only Pipelines with approvals need it.
+func TestThePolicyOfApprovals(t *testing.T) {
+	e := newEstate(t)
+	policy, binding, err := admission.Approvals()
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := testkit.Pipeline(e.namespace, "free").Environment("dev", "dev").Environment("prod", "prod").Notification().Build()
+	testkit.Create(t, e.server, free)
+	if _, report := e.check(t); len(report.Findings) != 0 {
+		t.Errorf("without any approval, there is %+v", report.Findings)
+	}
+	guarded := guardedLine(e.namespace)
+	testkit.Create(t, e.server, guarded, policy)
+	_, report := e.check(t)
+	wants(t, report, check.Finding{
+		Level: check.Doubtful, Check: "pipelines", Object: "ValidatingAdmissionPolicyBinding espalier-approvals", Message: "does not exist",
+		Next: []string{"docs/approvals.md"},
+	})
+	testkit.Create(t, e.server, binding)
+	if _, report := e.check(t); len(report.Findings) != 0 {
+		t.Errorf("with the policy, there is %+v", report.Findings)
+	}
+}
+
 // Before an installation nothing has to be there; what is in the way is found, and so is somebody who may not install.
 func TestBeforeAnInstallation(t *testing.T) {
 	e := &estate{T: t, server: testkit.NewServer(t)}
@@ -328,6 +371,19 @@ func TestBeforeAnInstallation(t *testing.T) {
 	if result.Code != cli.ExitNeedsSomebody || !found {
 		t.Errorf("of somebody without rights it is said, with %d: %+v", result.Code, report.Findings)
 	}
+	allButPolicies := []rbacv1.PolicyRule{{
+		APIGroups: []string{"apiextensions.k8s.io", "", "apps", "rbac.authorization.k8s.io"}, Resources: []string{"*"}, Verbs: []string{"*"},
+	}}
+	testkit.Create(t, e.server, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "installer"}, Rules: allButPolicies},
+		&rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: "installer"},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "installer"},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "installer"}},
+		})
+	const lacking = "needs: create validatingadmissionpolicies.admissionregistration.k8s.io, "
+	e.eventually(t, "a lack of rights for policies alone", func(found []check.Finding) bool {
+		return slices.ContainsFunc(found, func(f check.Finding) bool { return strings.Contains(f.Message, lacking) })
+	}, "--pre", "--as=installer")
 	if _, report = e.check(t); !report.Has(check.Wrong) {
 		t.Errorf("after an installation that is none: %+v", report.Findings)
 	}
@@ -378,11 +434,11 @@ func TestRightsInNamedNamespaces(t *testing.T) {
 }
 
 // eventually waits until the findings are as wanted: the API server takes a moment to take up roles.
-func (e *estate) eventually(t *testing.T, what string, wanted func([]check.Finding) bool) {
+func (e *estate) eventually(t *testing.T, what string, wanted func([]check.Finding) bool, args ...string) {
 	t.Helper()
 	var report check.Report
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, testkit.Patience, true, func(context.Context) (bool, error) {
-		_, report = e.check(t)
+		_, report = e.check(t, args...)
 		return wanted(report.Findings), nil
 	})
 	if err != nil {

@@ -86,6 +86,7 @@ func (e *examination) pipelines(ctx context.Context) {
 		e.unknown("Pipelines", err)
 		return
 	}
+	e.approvals(ctx, list.Items)
 	for i := range list.Items {
 		p := &list.Items[i]
 		for _, line := range pipeline.Why(pipeline.Recall(p, e.Now)) {

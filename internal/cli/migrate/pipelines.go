@@ -77,11 +77,7 @@ func revisionsOf(p *pipelines.Pipeline, environment string) []string {
 
 // approvals warns of calls that Espalier answers differently.
 func (e *examination) approvals(title string, p *pipelines.Pipeline) {
-	manual := slices.ContainsFunc(p.Spec.Environments, func(environment pipelines.Environment) bool {
-		promotion := p.Spec.PromotionTo(environment)
-		return promotion != nil && promotion.Manual
-	})
-	if !manual {
+	if !check.NeedsApproval(p) {
 		return
 	}
 	e.add(Finding{
