@@ -21,8 +21,20 @@ type Write struct {
 
 // OneWorksAtATime holds for processes that share the work: they work on one tree one after the other, and none comes back.
 func OneWorksAtATime(history testkit.History, writes []Write) []Violation {
+	return takeTurns(writes, rootsOf(history))
+}
+
+// OneWorksOnEach is OneWorksAtATime for objects outside trees.
+func OneWorksOnEach(writes []Write) []Violation {
+	themselves := map[testkit.ObjectID]testkit.ObjectID{}
+	for _, w := range writes {
+		themselves[w.Object] = w.Object
+	}
+	return takeTurns(writes, themselves)
+}
+
+func takeTurns(writes []Write, roots map[testkit.ObjectID]testkit.ObjectID) []Violation {
 	f := &findings{rule: "I22"}
-	roots := rootsOf(history)
 	slices.SortStableFunc(writes, func(a, b Write) int { return a.At.Compare(b.At) })
 	workers := map[testkit.ObjectID][]int{}
 	for _, w := range writes {

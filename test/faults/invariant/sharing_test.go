@@ -45,3 +45,18 @@ func TestOneWorksAtATime(t *testing.T) {
 		}
 	}
 }
+
+func TestOneWorksOnEach(t *testing.T) {
+	id := func(name string) testkit.ObjectID {
+		return testkit.ObjectID{Kind: "Pipeline", Namespace: namespace, Name: name}
+	}
+	at := func(second int64) time.Time { return time.Unix(second, 0) }
+	turns := []Write{{2, at(2), id("p")}, {1, at(1), id("p")}, {1, at(3), id("q")}}
+	if got := OneWorksOnEach(turns); len(got) > 0 {
+		t.Errorf("one after the other: %s", Describe(got))
+	}
+	got := Describe(OneWorksOnEach(append(turns, Write{1, at(4), id("p")})))
+	if !strings.Contains(got, "I22: Pipeline garden/p") || !strings.Contains(got, "process 1 works on the tree of p after process 2 has begun to") {
+		t.Errorf("one comes back: %q", got)
+	}
+}

@@ -47,9 +47,11 @@ const (
 	wipe processFault = "wipe"
 	// lose empties the status of the pipeline, and the process lives on.
 	lose processFault = "lose"
+	// reshard makes two processes share the work, and then three others: those start when the two end.
+	reshard processFault = "reshard"
 )
 
-var processFaults = []processFault{stopLeader, crashLeader, freezeLeader, splitBrain, relieve, wipe, lose}
+var processFaults = []processFault{stopLeader, crashLeader, freezeLeader, splitBrain, relieve, wipe, lose, reshard}
 
 func (d disturbance) String() string {
 	if d.processFault != "" {
@@ -110,6 +112,8 @@ func (d disturbance) arrange(s *scene, w workload) {
 	case splitBrain:
 		s.start(faults.New(faults.Plan{}), s.options())
 		s.start(faults.New(faults.Plan{}), s.options())
+	case reshard:
+		d.arrangeShards(s)
 	default:
 		d.arrangeReplicas(s)
 	}
@@ -137,6 +141,8 @@ func (d disturbance) isOver(s *scene) bool {
 	switch {
 	case d.processFault == splitBrain || d.processFault == relieve || d.isNone():
 		return false
+	case d.processFault == reshard:
+		return s.succession.ended()
 	case d.processFault != "":
 		return len(log.Writes()) >= d.at
 	}

@@ -49,10 +49,11 @@ func (s *scene) serve(transport *faults.Transport) {
 	s.sink.serve(transport)
 }
 
-// succession is a process that is replaced if it crashes.
+// succession is that of processes that end within a story.
 type succession struct {
-	transport *faults.Transport
-	// followed is closed when the next one is at rest.
+	// ended reports whether the first ones have ended, or will.
+	ended func() bool
+	// followed is closed when those after them are at rest.
 	followed chan struct{}
 }
 
@@ -63,7 +64,7 @@ func (s *scene) operate(plan faults.Plan, between func()) *managed.Process {
 	s.serve(transport)
 	first := s.start(transport, s.options())
 	followed := make(chan struct{})
-	s.succession = &succession{transport: transport, followed: followed}
+	s.succession = &succession{ended: transport.IsCrashed, followed: followed}
 	s.t.Cleanup(transport.AfterCrash(func() {
 		_ = first.Stop()
 		between()
@@ -73,10 +74,10 @@ func (s *scene) operate(plan faults.Plan, between func()) *managed.Process {
 	return first
 }
 
-// steady waits, if the process has crashed, until its successor is at rest, however long a busy machine takes for that. It reports whether
-// there was a crash.
+// steady waits, if a process has ended, until its successors are at rest, however long a busy machine takes for that. It reports whether one
+// has ended.
 func (s *scene) steady() bool {
-	if s.succession == nil || !s.succession.transport.IsCrashed() {
+	if s.succession == nil || !s.succession.ended() {
 		return false
 	}
 	select {
@@ -114,7 +115,7 @@ func (s *scene) relieve(t *testing.T) {
 	}
 }
 
-// comesToRest waits until a process has sent the API server no new request for a while, or the test has ended.
+// comesToRest waits until a process has sent the API server no new request for a while, or the test has ended. Renewing a lease is none.
 func (s *scene) comesToRest(p *managed.Process) bool {
 	tick := time.NewTicker(restLength)
 	defer tick.Stop()
@@ -124,7 +125,7 @@ func (s *scene) comesToRest(p *managed.Process) bool {
 		case <-s.t.Context().Done():
 			return false
 		}
-		entries := p.Transport.Log().Where(func(e faults.Entry) bool { return e.Verb != "watch" })
+		entries := p.Transport.Log().Where(func(e faults.Entry) bool { return e.Verb != "watch" && e.Resource != "leases" })
 		if len(entries) == last {
 			return true
 		}

@@ -40,7 +40,7 @@ type scene struct {
 	at        map[string]string // the namespace of each environment
 	recorder  *testkit.Recorder
 	processes managed.Processes
-	// succession is nil if several processes run at once.
+	// succession is nil if no process ends, or another one is ready to take over.
 	succession *succession
 
 	ledger   *ledger
@@ -111,9 +111,9 @@ func (s *scene) create(objects ...client.Object) {
 // rest waits until nothing is written any more, and records the state.
 func (s *scene) rest(name string, more ...string) {
 	s.t.Helper()
-	for crashed := s.steady(); ; crashed = true {
+	for ended := s.steady(); ; ended = true {
 		s.recorder.Quiet(s.t, restLength)
-		if s.steady() == crashed {
+		if s.steady() == ended {
 			break
 		}
 	}

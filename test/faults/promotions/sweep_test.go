@@ -24,6 +24,8 @@ type outcome struct {
 	provider, sink []call
 	met            bool     // everything that was planned has happened
 	exceptions     []string // permitted differences of an ending
+	// doubled are the writes of processes that share the work, if several have worked on the pipeline at once.
+	doubled []writes.Violation
 }
 
 // perform runs a workload with a disturbance. Unless all of it is required, it ends with the act in which everything that is planned has
@@ -55,7 +57,7 @@ func perform(t *testing.T, w workload, d disturbance) outcome {
 	}
 	return outcome{
 		pauses: s.pauses, evidence: s.evidence(), log: s.processes.Log(), provider: s.provider.log(), sink: s.sink.log(), met: d.isOver(s),
-		exceptions: exceptions(w, d),
+		exceptions: exceptions(w, d), doubled: d.doubled(s),
 	}
 }
 
@@ -115,6 +117,9 @@ func check(t *testing.T, want *outcome, got outcome) {
 		violations = append(violations, at...)
 	}
 	report(t, violations)
+	if len(got.doubled) > 0 {
+		t.Errorf("%s", writes.Describe(got.doubled))
+	}
 	if excess := writes.Bounded(want.evidence.History, got.evidence.History); len(excess) > 0 {
 		t.Errorf("%s", writes.Describe(excess))
 	}

@@ -15,6 +15,7 @@ const (
 	withdrawal   = "internal/pipeline/withdrawal.go"
 	recall       = "internal/controller/pipelines/recall.go"
 	reclaim      = "internal/gitprovider/pullrequest/reclaim.go"
+	sharing      = "internal/shard/shard.go"
 )
 
 var bugs = []faults.Bug{
@@ -150,5 +151,23 @@ var bugs = []faults.Bug{
 			New:  "case !known && f.Attempts != nil && r.Promotion.Strategy != pipelines.StrategyPullRequest && f.Status.Run != nil:\n\t\treturn absorbResult(f, r, Result{})\n\tcase !known:\n",
 		}},
 		Runs: []string{"notify sink:event:1:before"},
+	},
+	{
+		Name: "shards: every process works on every pipeline",
+		Edits: []faults.Edit{{
+			File: sharing,
+			Old:  "return s.IsAll() || OwnerOf(root, s.Of) == s.Number",
+			New:  "return true",
+		}},
+		Runs: []string{"supersede reshard@5"},
+	},
+	{
+		Name: "shards: those of another number are not awaited",
+		Edits: []faults.Edit{{
+			File: sharing,
+			Old:  "return large.Number > small.Of || large.Number == small.Number",
+			New:  "return large == small",
+		}},
+		Runs: []string{"supersede reshard@5"},
 	},
 }
