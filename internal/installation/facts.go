@@ -179,6 +179,15 @@ func MayRestore(inst *lsv1alpha1.Installation) bool {
 // IsRoot reports whether an installation is not nested in another one.
 func IsRoot(inst metav1.Object) bool { return ParentOf(inst) == "" }
 
+// Obeys reports whether operation=reconcile has an effect on the installation itself. In the job flow, a deletion that has not failed does
+// not need a request.
+func Obeys(inst *lsv1alpha1.Installation) bool {
+	if FlowOf(inst) == lsv1alpha1.FlowContinuous {
+		return true
+	}
+	return IsRoot(inst) && (inst.DeletionTimestamp.IsZero() || inst.Status.Phase == lsv1alpha1.PhaseDeleteFailed)
+}
+
 // ParentOf returns the name of the installation that an object is nested in; empty for a root. The owner identifies it even if another
 // client has removed the label.
 func ParentOf(inst metav1.Object) string { return dataflow.ParentOf(inst) }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	flux "espalier.dev/internal/controller/requests"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/faults"
 	"espalier.dev/internal/testkit/share"
@@ -123,21 +124,26 @@ func TestJOB42_APredecessorStaysUntilItsSuccessorIsGone(t *testing.T) {
 var stuck = strings.Replace(item("one"), "landscaper.gardener.cloud/mock", "example.com/nobody", 1)
 
 func TestJOB44_JOB41_ADeletionThatFailsCanBeRequestedAgain(t *testing.T) {
-	w := newWorld(t)
-	w.failToDelete()
-	w.request("app")
-	again := testkit.Eventually(
-		t,
-		w.server,
-		w.onlyItem(),
-		testkit.Is("to be deleted again", func(i *lsv1alpha1.DeployItem) bool { return !i.Status.IsFinished() }),
-	)
-	if err := w.cluster.Patch(t.Context(), again, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
-		t.Fatal(err) // as a deployer lets it go
-	}
-	testkit.EventuallyGone(t, w.server, w.named("app"))
-	if left := w.left(); len(left) > 0 {
-		t.Errorf("left are %q", left)
+	for name, annotation := range map[string][2]string{
+		"by the operation":     {lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationReconcile)},
+		"as tools of Flux ask": {flux.Annotation, "now"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.failToDelete()
+			w.annotate("app", annotation[0], annotation[1])
+			again := testkit.Eventually(
+				t,
+				w.server,
+				w.onlyItem(),
+				testkit.Is("to be deleted again", func(i *lsv1alpha1.DeployItem) bool { return !i.Status.IsFinished() }),
+			)
+			w.patch(again, `{"metadata":{"finalizers":null}}`) // as a deployer lets it go
+			testkit.EventuallyGone(t, w.server, w.named("app"))
+			if left := w.left(); len(left) > 0 {
+				t.Errorf("left are %q", left)
+			}
+		})
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	flux "espalier.dev/internal/controller/requests"
 	"espalier.dev/internal/run"
 	"espalier.dev/internal/testkit"
 )
@@ -71,6 +72,45 @@ func TestJOB11_AfterARequestIsGoneReadySpeaksOfItsJob(t *testing.T) {
 			}
 			if !announced {
 				t.Error("the request was never told of in the status")
+			}
+		})
+	}
+}
+
+// A tool of Flux that sees its request answered, and then waits for Ready, gets the result of the requested job.
+func TestJOB11_AnAnsweredRequestOfFluxHasItsOwnResult(t *testing.T) {
+	for name, c := range map[string]struct {
+		settings string
+		asked    func(w *world)
+	}{
+		"at rest": {"phase: Succeeded", func(w *world) {
+			w.finished("app", lsv1alpha1.PhaseSucceeded)
+			w.annotate("app", flux.Annotation, "now")
+		}},
+		"while a job runs": {endless, func(w *world) {
+			w.executing("app")
+			w.annotate("app", flux.Annotation, "now")
+			w.eventually("app", "asked", func(i *lsv1alpha1.Installation) bool { return i.Annotations[flux.TakenAnnotation] == "now" })
+			w.finishItems("app")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			recorder := testkit.Record(t, w.server, w.namespace, testkit.Kinds(&lsv1alpha1.Installation{}))
+			w.create(w.installation("app", header+deploy(item("one", c.settings))).Reconcile().Build())
+			first := w.eventually("app", "in a job", func(i *lsv1alpha1.Installation) bool { return i.Status.JobID != "" }).Status.JobID
+			c.asked(w)
+			w.eventually("app", "answered, in another job", func(i *lsv1alpha1.Installation) bool {
+				return i.Status.LastHandledReconcileAt == "now" && i.Status.JobID != first
+			})
+			recorder.Quiet(t, time.Second)
+			for _, r := range recorder.History() {
+				ready, reason := readyOf(r.Object)
+				job, _, _ := unstructured.NestedString(r.Object.Object, "status", "jobID")
+				answered, _, _ := unstructured.NestedString(r.Object.Object, "status", "lastHandledReconcileAt")
+				if answered == "now" && job == first && reason != run.ReasonRequested {
+					t.Errorf("the request is answered, and Ready is %s (%s), which is of the job before", ready, reason)
+				}
 			}
 		})
 	}

@@ -118,9 +118,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	if err == nil {
 		err = requests.Setup(mgr, requests.Kind[*lsv1alpha1.Installation]{
 			Name: Name, New: func() *lsv1alpha1.Installation { return &lsv1alpha1.Installation{} },
-			Obeys: func(i *lsv1alpha1.Installation) bool {
-				return installation.IsRoot(i) || installation.FlowOf(i) == lsv1alpha1.FlowContinuous
-			},
+			Obeys:  installation.Obeys,
 			Status: func(i *lsv1alpha1.Installation) *lsv1alpha1.RunStatus { return &i.Status.RunStatus },
 		})
 	}

@@ -68,7 +68,7 @@ func TestJOB11_JOB15_ASuspendedRootStartsNoJob(t *testing.T) {
 	w.annotate("app", lsv1alpha1.ReconcileIfChangedAnnotation, "true")
 	w.rewrite("app", header+deploy(item("one"), item("two")))
 	w.eventually("app", "asked by the tools of Flux", func(i *lsv1alpha1.Installation) bool {
-		return i.Status.LastHandledReconcileAt == "now" && i.Annotations[lsv1alpha1.OperationAnnotation] == "reconcile"
+		return i.Annotations[flux.TakenAnnotation] == "now" && i.Annotations[lsv1alpha1.OperationAnnotation] == "reconcile"
 	})
 	recorder.Quiet(t, time.Second)
 	waiting := w.named("app")
@@ -77,9 +77,11 @@ func TestJOB11_JOB15_ASuspendedRootStartsNoJob(t *testing.T) {
 	facts := map[string]any{
 		"job": waiting.Status.JobID, "requested": waiting.Annotations[lsv1alpha1.OperationAnnotation], "ready": ready,
 		"reconciling": saying(waiting, lsv1alpha1.ConditionReconciling), "deploy items": len(w.items()),
+		"answered": waiting.Status.LastHandledReconcileAt,
 	}
 	if diff := cmp.Diff(map[string]any{
 		"job": first.Status.JobID, "requested": "reconcile", "ready": "True Succeeded", "reconciling": "", "deploy items": 1,
+		"answered": "",
 	}, facts); diff != "" {
 		t.Errorf("it does not wait (-want +got):\n%s", diff)
 	}
@@ -89,8 +91,9 @@ func TestJOB11_JOB15_ASuspendedRootStartsNoJob(t *testing.T) {
 	w.get(second)
 	facts = map[string]any{
 		"runs": len(second.Status.LastRuns), "deploy items": len(w.items()), "suspended": saying(second, lsv1alpha1.ConditionSuspended),
+		"answered": second.Status.LastHandledReconcileAt,
 	}
-	if diff := cmp.Diff(map[string]any{"runs": 2, "deploy items": 2, "suspended": ""}, facts); diff != "" {
+	if diff := cmp.Diff(map[string]any{"runs": 2, "deploy items": 2, "suspended": "", "answered": "now"}, facts); diff != "" {
 		t.Errorf("one job was requested (-want +got):\n%s", diff)
 	}
 	w.suspend("app")

@@ -3,9 +3,9 @@
 
 // Package requests makes the annotation with which Flux tools request a reconcile work here, too.
 //
-// A new value of reconcile.fluxcd.io/requestedAt becomes operation=reconcile, once. Both are metadata, so one write replaces the former
-// with the latter and records the value; the status, in which tools see the acknowledgement, follows. A crash between the two writes loses
-// and repeats nothing.
+// A new value of reconcile.fluxcd.io/requestedAt becomes operation=reconcile, once. Both are metadata, so one write adds the latter and
+// records the value. The status, in which tools see the acknowledgement, follows once the operation is gone: until then, Ready may still
+// show the result of what ran before the request. A crash between the two writes loses and repeats nothing.
 package requests
 
 import (
@@ -36,7 +36,7 @@ type Kind[T client.Object] struct {
 	// Name is the name of the controller.
 	Name string
 	New  func() T
-	// Obeys reports whether operation=reconcile has an effect on the object itself. Other objects are reached through their parents.
+	// Obeys reports whether operation=reconcile has an effect on the object itself, now. Other objects are reached through their parents.
 	Obeys  func(T) bool
 	Status func(T) *lsv1alpha1.RunStatus
 }
@@ -80,24 +80,24 @@ func (h hearing[T]) Reconcile(ctx context.Context, request reconcile.Request) (r
 func (h hearing[T]) hear(ctx context.Context, object T) error {
 	asked := object.GetAnnotations()[Annotation]
 	status := h.kind.Status(object)
-	if asked == "" || status.LastHandledReconcileAt == asked || object.GetDeletionTimestamp() != nil || !h.kind.Obeys(object) {
+	if asked == "" || status.LastHandledReconcileAt == asked {
 		return nil
 	}
+	operation := lsv1alpha1.Operation(object.GetAnnotations()[lsv1alpha1.OperationAnnotation])
 	if object.GetAnnotations()[TakenAnnotation] != asked {
-		operation := lsv1alpha1.Operation(object.GetAnnotations()[lsv1alpha1.OperationAnnotation])
-		if operation != "" && operation != lsv1alpha1.OperationReconcile {
+		if !h.kind.Obeys(object) || operation != "" && operation != lsv1alpha1.OperationReconcile {
 			return nil // an earlier request comes first; its end triggers another pass
 		}
-		err := loop.PatchMetadata(ctx, h.cluster, object, func(m metav1.Object) {
+		return loop.PatchMetadata(ctx, h.cluster, object, func(m metav1.Object) {
 			m.GetAnnotations()[lsv1alpha1.OperationAnnotation] = string(lsv1alpha1.OperationReconcile)
 			m.GetAnnotations()[TakenAnnotation] = asked
 		})
-		if err != nil {
-			return err
-		}
+	}
+	if operation != "" {
+		return nil // its removal triggers another pass
 	}
 	before := object.DeepCopyObject().(client.Object)
-	h.kind.Status(object).LastHandledReconcileAt = asked
+	status.LastHandledReconcileAt = asked
 	if err := h.cluster.Status().Patch(ctx, object, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("record the request of %s: %w", client.ObjectKeyFromObject(object), err)
 	}

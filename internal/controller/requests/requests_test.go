@@ -111,9 +111,13 @@ func TestARequestIsHeardInTheContinuousFlow(t *testing.T) {
 	testkit.Eventually(t, w.APIServer, execution, testkit.Is("heard", func(e *lsv1alpha1.Execution) bool {
 		return e.Status.LastHandledReconcileAt == "now" && e.Annotations[lsv1alpha1.OperationAnnotation] == ""
 	}))
-	// No deployer runs here that would remove the operation.
+	// No deployer runs here: the test starts the work and removes the operation.
+	item = testkit.Eventually(t, w.APIServer, item, testkit.Is("asked", func(i *lsv1alpha1.DeployItem) bool {
+		return i.Annotations[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationReconcile)
+	}))
+	w.Annotate(item, lsv1alpha1.OperationAnnotation, "")
 	testkit.Eventually(t, w.APIServer, item, testkit.Is("heard", func(i *lsv1alpha1.DeployItem) bool {
-		return i.Status.LastHandledReconcileAt == "now" && i.Annotations[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationReconcile)
+		return i.Status.LastHandledReconcileAt == "now"
 	}))
 	for _, object := range unheard {
 		if err := w.Client().Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
