@@ -6,6 +6,7 @@ package dataflow
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -76,7 +77,43 @@ func Construct(in ImportInput) (*Imports, error) {
 			)
 		}
 	}
+	c.result.Warnings = append(c.result.Warnings, in.unused()...)
 	return &c.result, nil
+}
+
+// unused returns a warning for each import of the installation that the blueprint does not declare and no mapping mentions, such as a
+// misspelled one. It is not an error: an import may only keep an installation waiting for another one.
+func (in ImportInput) unused() []string {
+	declared := map[string]bool{}
+	declare(in.Definitions, declared)
+	var warnings []string
+	for _, name := range sorted(maps.Keys(in.Resolved)) {
+		if !declared[name] && !in.mapsFrom(name) {
+			warnings = append(warnings, fmt.Sprintf(
+				"spec.imports: %q has no effect: the blueprint has no import of that name, and importDataMappings do not use it", name))
+		}
+	}
+	return warnings
+}
+
+// declare adds the names of imports, including conditional ones.
+func declare(definitions []lsv1alpha1.ImportDefinition, declared map[string]bool) {
+	for i := range definitions {
+		declared[definitions[i].Name] = true
+		declare(definitions[i].ConditionalImports, declared)
+	}
+}
+
+// mapsFrom reports whether a mapping may use an import of the installation. Any mention counts, and so does a mapping that may use all of
+// them.
+func (in ImportInput) mapsFrom(name string) bool {
+	mention := regexp.MustCompile(`(?:^|[^\w-])` + regexp.QuoteMeta(name) + `(?:[^\w-]|$)|__ctx|___`)
+	for _, mapping := range in.Mappings {
+		if mention.Match(mapping.Raw) {
+			return true
+		}
+	}
+	return false
 }
 
 // mapped evaluates the data mappings. Without any, the imports need not be converted for them.
