@@ -186,6 +186,25 @@ var odd = map[string]checked{
 		),
 		`imports[1]: nothing in the blueprint uses the import "b"`,
 	},
+	"an import that only a page mentions": {
+		files(
+			"imports: [{name: a, schema: {}}]\ndeployExecutions: [{name: d, type: GoTemplate, file: f}]",
+			"f", "deployItems: []", "README.md", "The imports (a, or all imports) are {{ toYaml .imports }}",
+		),
+		`imports[0]: nothing in the blueprint uses the import "a"`,
+	},
+	"an import beside prose about imports": {
+		files(
+			"imports: [{name: a, schema: {}}]\ndeployExecutions: [{name: d, type: GoTemplate, template: '# the imports , all of them (imports)'}]",
+		),
+		`imports[0]: nothing in the blueprint uses the import "a"`,
+	},
+	"an import beside prose in Spiff": {
+		files(
+			"imports: [{name: a, schema: {}}]\ndeployExecutions: [{name: d, type: Spiff, template: {x: 'of the imports , none', y: (( 1 + 1 ))}}]",
+		),
+		`imports[0]: nothing in the blueprint uses the import "a"`,
+	},
 	"a function that is rejected": {
 		files("deployExecutions: [{name: d, type: Spiff, template: {x: [{y: '(( true ? [1] :map[[1]|x|->env(x)] ))'}]}}]"),
 		"deployExecutions[0]: function env is not available in blueprints because a blueprint must not depend on the environment of the process that evaluates it; import the value instead",
@@ -299,6 +318,11 @@ func TestCheckIsSilent(t *testing.T) {
 		"a default that is taken":               importOf("schema: {}, required: false, default: {value: 1}"),
 		"imports that are used":                 files("imports: [{name: a, schema: {}}, {name: b, schema: {}}, {name: c, targetType: t}, {name: d, schema: {}}]\nsubinstallations: [{name: s, blueprint: {ref: x}, imports: {data: [{name: x, dataRef: a}]}}]\ndeployExecutions: [{name: t, type: GoTemplate, file: f}, {name: u, type: Spiff, template: {x: (( imports.b )), y: [{target: {import: c}}]}}]", "f", "{{ index .imports \"d\" }}"),
 		"all imports are used":                  files("imports: [{name: a, schema: {}}]\ndeployExecutions: [{name: t, type: GoTemplate, file: f}]", "f", "{{ toYaml .imports | nindent 2 }}"),
+		"all imports in Spiff":                  files("imports: [{name: a, schema: {}}]\ndeployExecutions: [{name: t, type: Spiff, template: {x: '(( sum[imports|{}|s,k,v|->s] ))', y: '(( f((1)) imports ))'}}]"),
+		"computed names of imports":             files("imports: [{name: a, schema: {}}]\ndeployExecutions: [{name: t, type: Spiff, template: {n: b, x: '(( imports.[n] ))'}}]"),
+		"a template that a template reads":      files("imports: [{name: a, schema: {}}]\ndeployExecutions: [{name: t, type: Spiff, template: {x: '(( read(\"f\", \"template\") ))'}}]", "f", "x: (( imports.a ))"),
+		"an import of a nested installation":    files("imports: [{name: a, schema: {}}]\nsubinstallations: [{file: s.yaml}]", "s.yaml", "name: s\nblueprint: {ref: x}\nimportDataMappings: {b: (( a ))}"),
+		"an import that only exports use":       files("imports: [{name: a, schema: {}}]\nexports: [{name: x, schema: {}}]\nexportExecutions: [{name: t, type: GoTemplate, template: 'exports: {x: {{ .imports.a }}}'}]"),
 		"a reference to what an execution adds": files("subinstallations: [{name: s, blueprint: {ref: x}, imports: {data: [{name: a, dataRef: b}]}}]\nsubinstallationExecutions: [{name: t, type: Spiff, template: {}}]"),
 		"data mappings": files("imports: [{name: a, schema: {type: integer}}, {name: t, schema: {type: string}}]\nsubinstallations: [{name: s, blueprint: {ref: x}, " +
 			"imports: {data: [{name: b, dataRef: a}, {name: a, dataRef: t}]}, importDataMappings: {b: (( integer(b) / 2 )), c: (( a / 2 )), d: (( imports.a / 2 )), e: (( 1 + ))}, exportDataMappings: {c: (( c / 2 ))}}]"),

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -36,35 +37,46 @@ func (f *Findings) unmentioned(path string, imports []lsv1alpha1.ImportDefinitio
 	}
 }
 
-// texts returns everything that can use an import: templates, nested installations, and the files that templates may read.
-// It is empty if nothing can use one.
+// texts returns everything that can use an import: templates, nested installations, and the files that templates may read. It is empty if
+// nothing can use one.
 func (b *Blueprint) texts() string {
 	var all strings.Builder
+	add := func(text []byte) {
+		all.Write(text)
+		all.WriteString("\n")
+	}
+	addFile := func(name string) {
+		content, _ := readFile(b.Files, name) // A missing file is reported elsewhere.
+		add(content)
+	}
 	for _, list := range b.executorLists() {
 		for i := range list.executors {
-			if list.executors[i].Template != nil {
-				all.WriteString(plainText(list.executors[i].Template.Raw))
+			if e := &list.executors[i]; e.File != "" {
+				addFile(e.File)
+			} else if e.Template != nil {
+				add([]byte(plainText(e.Template.Raw)))
 			}
-			all.WriteString("\n")
 		}
 	}
 	for i := range b.Subinstallations {
 		if text, err := json.Marshal(b.Subinstallations[i]); err == nil {
-			all.Write(text)
+			add(text)
 		}
-		all.WriteString("\n")
+		addFile(b.Subinstallations[i].File)
 	}
-	if all.Len() == 0 {
-		return ""
+	if !readsFiles.MatchString(all.String()) {
+		return all.String()
 	}
-	for name, content := range b.Files {
+	for name := range b.Files {
 		if name != lsv1alpha1.BlueprintFileName {
-			all.Write(content)
-			all.WriteString("\n")
+			addFile(name)
 		}
 	}
 	return all.String()
 }
+
+// readsFiles matches the functions with which templates read files, whose names may be computed.
+var readsFiles = regexp.MustCompile(`\b(?:readFile|readDir)\b|\b(?:read|list_files|list_dirs|lookup_file|lookup_dir)\s*\(`)
 
 // plainText returns the content of a JSON string, and any other JSON text unchanged.
 func plainText(raw []byte) string {
@@ -75,8 +87,14 @@ func plainText(raw []byte) string {
 	return string(raw)
 }
 
-// allImports matches the word imports where a value can be and no name follows, as in toYaml .imports.
-var allImports = regexp.MustCompile(`(?:[.(\s$\w]imports|\$\.imports)\s*[)}|,\]\s]|__ctx|___`)
+// actions matches what a template evaluates: an action of a GoTemplate, or an expression of Spiff up to the end of its line or JSON string,
+// because expressions may contain brackets. The rest of a template is text.
+var actions = regexp.MustCompile(`(?s:\{\{.*?\}\})|\(\((?s:.*?)\)\)(?:\\.|[^"\n\\])*`)
+
+// allImports matches the word imports where a value can be and no name follows, as in toYaml .imports, and names of everything.
+var allImports = regexp.MustCompile(`(?:[.([\s$\w]imports|\$\.imports)(?:\s*[)}|,\]\s]|\.?\[)|__ctx|___`)
 
 // usesAllImports reports whether a template may use imports without naming them.
-func usesAllImports(texts string) bool { return allImports.MatchString(texts) }
+func usesAllImports(texts string) bool {
+	return slices.ContainsFunc(actions.FindAllString(texts, -1), allImports.MatchString)
+}
