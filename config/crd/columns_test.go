@@ -41,7 +41,7 @@ func TestColumns(t *testing.T) {
 		"landscaper.gardener.cloud/v1alpha1 deployitems":   "Name=orchard-trees Type=example.com/t Phase=Succeeded ExportRef=trees-export Ready=True Message=done",
 		"landscaper.gardener.cloud/v1alpha1 targets":       "Name=north Type=example.com/t Context=Inst.orchard Key=clusters Idx=1 TMKey=north",
 		"landscaper.gardener.cloud/v1alpha1 dataobjects":   "Name=rows Context=Inst.orchard Key=rows (Source)=Inst.water",
-		"landscaper.gardener.cloud/v1alpha1 targetsyncs":   "Name=sync Source=clusters (Errors)=no access",
+		"landscaper.gardener.cloud/v1alpha1 targetsyncs":   "Name=sync Source=clusters (Errors)=no access Ready=False Message=no access",
 		"espalier.dev/v1alpha1 referencegrants":            "Name=shop From Kind=Pipeline From Namespace=delivery To Kind=HelmRelease To Name=shop",
 		"pipelines.weave.works/v1alpha1 pipelines":         "Name=cider App Kind=HelmRelease App Name=cider Ready=True Message=All clusters checked (Revision)=1.2.3 (Waiting)=Soaking (Suspended)=true",
 	}

@@ -52,6 +52,25 @@ func TestOwnKindsAreInTheCategory(t *testing.T) {
 	}
 }
 
+// kubectl get shows whether an object is ready, and why not, wherever that is known.
+func TestReadyIsAColumn(t *testing.T) {
+	for _, definition := range all(t) {
+		for _, version := range definition.Spec.Versions {
+			if _, ready := version.Schema.OpenAPIV3Schema.Properties["status"].Properties["conditions"]; !ready {
+				continue
+			}
+			for _, field := range []string{"status", "message"} {
+				path := `.status.conditions[?(@.type=="Ready")].` + field
+				if !slices.ContainsFunc(version.AdditionalPrinterColumns, func(c apiextensionsv1.CustomResourceColumnDefinition) bool {
+					return c.JSONPath == path && c.Priority == 0
+				}) {
+					t.Errorf("%s: no column shows %s", definition.Name, path)
+				}
+			}
+		}
+	}
+}
+
 func TestEveryPropertyIsExplained(t *testing.T) {
 	for _, definition := range all(t) {
 		for path, property := range properties(definition) {
