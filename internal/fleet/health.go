@@ -5,6 +5,7 @@ package fleet
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -75,8 +76,8 @@ func verdictByScheme(object *unstructured.Unstructured) verdict {
 		expected:  "status.lastAppliedRevision is empty",
 	}
 	if object.GetKind() == helmReleaseKind && object.GroupVersionKind().Group == helmGroup {
-		v.revision = withoutDigest(deployedChart(object, v.revision))
-		v.attempted = withoutDigest(v.attempted)
+		v.revision = releasedVersion(object, deployedChart(object, v.revision))
+		v.attempted = releasedVersion(object, v.attempted)
 		v.expected = "status.history has no deployed entry, and status.lastAppliedRevision is empty"
 	}
 	ready := condition(object.Object, "Ready")
@@ -146,6 +147,19 @@ func deployedChart(object *unstructured.Unstructured, applied string) string {
 		}
 	}
 	return ""
+}
+
+// builtByFlux is what Flux appends to the version of a chart that it packages with other values: the generation of the HelmChart, behind the
+// commit or digest of the source if it packages each revision of that.
+var builtByFlux = regexp.MustCompile(`\+([0-9a-f]{12}\.)?[0-9]+$`)
+
+// releasedVersion returns the version under which a chart was released, without what Flux appends. A generation belongs to one object, so it
+// differs between environments that run the same chart. Without values files, a number is build metadata of the chart.
+func releasedVersion(object *unstructured.Unstructured, version string) string {
+	if len(list(object.Object, "spec", "chart", "spec", "valuesFiles")) > 0 || text(object.Object, "spec", "chart", "spec", "valuesFile") != "" {
+		version = builtByFlux.ReplaceAllString(version, "")
+	}
+	return withoutDigest(version)
 }
 
 // withoutDigest removes what Flux appends to the version of a chart from an OCI repository. Other build metadata remains.

@@ -210,6 +210,11 @@ func helmRelease(version, status string) string {
 	return "apiVersion: helm.toolkit.fluxcd.io/" + version + "\nkind: HelmRelease\nmetadata: {name: app, namespace: apps, generation: 3}\nstatus: " + status
 }
 
+// withChart returns a HelmRelease with fields of spec.chart.spec.
+func withChart(fields, status string) string {
+	return helmRelease("v2", status) + "\nspec: {chart: {spec: {" + fields + "}}}"
+}
+
 func TestPIP04_RevisionOfAHelmRelease(t *testing.T) {
 	healthy := func(revision, attempted string) Health {
 		return Health{Healthy: true, Revision: revision, AttemptedRevision: attempted, Generation: 3, ReadySince: since}
@@ -241,6 +246,41 @@ func TestPIP04_RevisionOfAHelmRelease(t *testing.T) {
 			name:   "v2 with twelve characters that are no digits",
 			object: helmRelease("v2", `{`+good+`, history: [{chartVersion: 1.1.0+twelve-signs, status: deployed}]}`),
 			want:   healthy("1.1.0+twelve-signs", ""),
+		},
+		{
+			name:   "v2 with build metadata that is a number",
+			object: helmRelease("v2", `{`+good+`, lastAttemptedRevision: 1.1.0+7, history: [{chartVersion: 1.1.0+7, status: deployed}]}`),
+			want:   healthy("1.1.0+7", "1.1.0+7"),
+		},
+		{
+			name: "v2 with no values files",
+			object: withChart(`valuesFiles: []`,
+				`{`+good+`, lastAttemptedRevision: 1.1.0+7, history: [{chartVersion: 1.1.0+0123456789ab.7, status: deployed}]}`),
+			want: healthy("1.1.0+0123456789ab.7", "1.1.0+7"),
+		},
+		{
+			name: "v2 with values files",
+			object: withChart(`valuesFiles: [values-prod.yaml]`,
+				`{`+good+`, lastAttemptedRevision: 1.1.0+12, history: [{chartVersion: 1.1.0+11, status: deployed}]}`),
+			want: healthy("1.1.0", "1.1.0"),
+		},
+		{
+			name: "v2 with values files, from each commit",
+			object: withChart(`reconcileStrategy: Revision, valuesFiles: [values.yaml, values-prod.yaml]`,
+				`{`+good+`, lastAttemptedRevision: 1.1.0+abcdefabcdef.5, history: [{chartVersion: 1.1.0-rc.1+0123456789ab.4, status: deployed}]}`),
+			want: healthy("1.1.0-rc.1", "1.1.0"),
+		},
+		{
+			name: "v2 that has got values files and still runs the chart without",
+			object: withChart(`valuesFiles: [values-prod.yaml]`,
+				`{`+good+`, lastAttemptedRevision: 1.1.0+0123456789ab, history: [{chartVersion: 1.1.0+build.5, status: deployed}]}`),
+			want: healthy("1.1.0+build.5", "1.1.0"),
+		},
+		{
+			name: "v2beta1 with the older field",
+			object: strings.Replace(withChart(`valuesFile: values-prod.yaml`, `{`+good+`, lastAppliedRevision: 1.0.0+2}`),
+				"/v2\n", "/v2beta1\n", 1),
+			want: healthy("1.0.0", ""),
 		},
 		{
 			name: "v2 after an upgrade that failed",

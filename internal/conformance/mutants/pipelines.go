@@ -32,6 +32,11 @@ var pipelines = []Mutant{
 		New: "",
 	},
 	{
+		ID: "PIP-04", Breaks: "the generation of a HelmChart counts as part of the revision", File: "internal/fleet/health.go",
+		Old: "		version = builtByFlux.ReplaceAllString(version, \"\")\n",
+		New: "",
+	},
+	{
 		ID: "PIP-05", Breaks: "the Secret of a cluster is not found by the convention of Cluster API", File: "internal/target/gitops.go",
 		Old: "spec.CAPIClusterRef.Name + capiSuffix",
 		New: "spec.CAPIClusterRef.Name",
