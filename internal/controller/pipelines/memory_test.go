@@ -138,6 +138,40 @@ func TestPIP20_AnOldStatusThatIsRestoredOpensNoSecondPullRequest(t *testing.T) {
 	}
 }
 
+// An old status is restored after users have closed the pull request for the latest revision. The status does not know that run; the
+// revision stays rejected nevertheless, until a user requests a retry.
+func TestPIP20_WhatPeopleHaveClosedStaysClosedWhenAnOldStatusIsRestored(t *testing.T) {
+	onOtherProviders(t, func(t *testing.T, kind pipelines.GitProviderType) {
+		w := idleWorld(t)
+		h := w.newHub(kind)
+		stop := w.Manage()
+		builder, at := h.pipeline()
+		w.Create(builder.Build())
+		old := w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+		for _, revision := range []string{"1.2.0", "1.3.0"} {
+			w.deploy(w.Client(), at[0], revision, true)
+			w.untilState("p", "prod", revision, pipelines.PromotionCreated)
+		}
+		h.close(3)
+		w.untilState("p", "prod", "1.3.0", pipelines.PromotionAbandoned)
+		stop()
+		w.restore("p", old.Status)
+		w.Manage()
+		p := w.until("p", "a promotion that is begun or held", func(p *pipelines.Pipeline) bool {
+			promotion := p.Status.Environments["prod"].Promotion
+			return promotion != nil && promotion.Revision == "1.3.0" &&
+				(promotion.State == pipelines.PromotionAbandoned || promotion.State == pipelines.PromotionCreated)
+		})
+		if promotion := p.Status.Environments["prod"].Promotion; !held(p, "prod", pipelines.HoldAbandoned) || promotion.PullRequest.Number != 3 {
+			t.Errorf("the promotion is %+v, holds %+v", promotion, p.Status.Holds)
+		}
+		h.expect(t, "closed", "closed", "closed")
+		w.ask(p, map[string]any{"id": "1", "action": "retry", "environment": "prod", "revision": "1.3.0"})
+		w.untilState("p", "prod", "1.3.0", pipelines.PromotionCreated)
+		h.expect(t, "closed", "closed", "closed", "open")
+	})
+}
+
 // The controller concludes nothing from a Git server that does not answer: neither that there are no pull requests, nor which run it is.
 func TestPIP20_ALostStatusWaitsForAGitServerThatFails(t *testing.T) {
 	t.Parallel()

@@ -139,8 +139,14 @@ func requestFor(
 		Place: place, Base: strategy.BaseBranch, Branch: e.Branch, Key: e.ID.Key,
 		Marker:   marker.Marker{Namespace: owner.Namespace, Pipeline: owner.Name, Environment: e.ID.Environment},
 		Revision: e.Revision, Value: e.Value, Run: e.Run, Note: noteOn(e), Time: begunAt(owner, e),
-		Expected: expectedAt(owner, e),
+		Retry: isRetry(owner, e), Expected: expectedAt(owner, e),
 	}
+}
+
+// isRetry reports whether the same run has already promoted the revision.
+func isRetry(owner *pipelines.Pipeline, e pipeline.Promote) bool {
+	promotion := owner.Status.Environments[e.ID.Environment].Promotion
+	return promotion != nil && promotion.Retries > 0
 }
 
 // expectedAt returns the values that the base branch may hold before a promotion: the running one, the one promoted before, and the one

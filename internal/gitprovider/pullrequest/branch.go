@@ -21,7 +21,7 @@ type prepared struct {
 	baseCommit, headCommit string
 	// files that the branch changes; empty if they did not need to be read.
 	files []string
-	// reclaimed is an open pull request for the same revision with another key; nil if there is none.
+	// reclaimed is a pull request for the same revision with another key, open or closed by a user; nil if there is none.
 	reclaimed *reclaimed
 }
 

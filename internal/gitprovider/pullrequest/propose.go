@@ -4,6 +4,7 @@
 package pullrequest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,7 @@ func (p *Proposer) Propose(ctx context.Context, r Request) (Result, error) {
 		return Result{}, err
 	case prepared.reclaimed != nil:
 		return Result{
-			Outcome:     Open,
+			Outcome:     cmp.Or(ended[prepared.reclaimed.State], Open),
 			PullRequest: &prepared.reclaimed.PullRequest,
 			Key:         prepared.reclaimed.key,
 			Adopted:     true,

@@ -31,6 +31,8 @@ type Request struct {
 	Revision, Value string
 	// Run is the number of the run that the promotion belongs to.
 	Run int64
+	// Retry reports that the revision is proposed again, although users may have closed an earlier pull request for it.
+	Retry bool
 	// Expected are the values that marked places may hold before; another value was set by hand in the meantime. None means any.
 	Expected []string
 	// Note is added to the description, in Markdown. It may be empty.

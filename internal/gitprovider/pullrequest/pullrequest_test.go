@@ -575,6 +575,51 @@ func TestPIP20_AForgottenPullRequestIsTakenUpOrReplaced(t *testing.T) {
 	}
 }
 
+// Users have closed the pull request of a run that an older status does not know. The revision stays rejected until they request a retry, or
+// until another one was proposed after it.
+func TestPIP20_AForgottenPullRequestThatUsersHaveClosedStaysClosed(t *testing.T) {
+	const other, otherKey = "promotion-default-podinfo-prod-89abcdef", "89abcdef89abcdef"
+	begin := func(t *testing.T) (*world, int64) {
+		w := newWorld(t, map[string]string{file: podinfo("1.0.0")})
+		w.request.Run = 7
+		number := w.propose().PullRequest.Number
+		w.provider.edit(number, func(p *gitprovider.PullRequest) { p.State = gitprovider.Closed })
+		w.request.Branch, w.request.Key, w.request.Run = other, otherKey, 6
+		return w, number
+	}
+	w, number := begin(t)
+	got := w.propose()
+	if got.Outcome != pullrequest.Closed || got.Key != key || got.PullRequest.Number != number || len(w.repository.Branches()) != 2 {
+		t.Errorf("%+v, branches %v", got, w.repository.Branches())
+	}
+	for name, change := range map[string]func(*world){
+		"a retry":          func(w *world) { w.request.Retry = true },
+		"a later run":      func(w *world) { w.request.Run = 8 },
+		"another revision": func(w *world) { w.request.Revision = "1.3.0" },
+		"merged": func(w *world) {
+			w.provider.edit(1, func(p *gitprovider.PullRequest) { p.State = gitprovider.Merged })
+		},
+		"a fork":         func(w *world) { w.provider.edit(1, func(p *gitprovider.PullRequest) { p.Fork = true }) },
+		"another branch": func(w *world) { w.provider.edit(1, func(p *gitprovider.PullRequest) { p.Base = "release" }) },
+		"another environment": func(w *world) {
+			w.provider.edit(1, func(p *gitprovider.PullRequest) { p.Body = strings.ReplaceAll(p.Body, "/podinfo/prod", "/podinfo/dev") })
+		},
+		"another proposal since": func(w *world) {
+			last := w.provider.all[0]
+			last.Number, last.Body = 2, strings.ReplaceAll(last.Body, w.request.Revision, "1.9.9")
+			w.provider.all = append(w.provider.all, last)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := begin(t)
+			change(w)
+			if got := w.propose(); got.Outcome != pullrequest.Open || got.Adopted {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
 // A token may permit commenting and not closing. Each attempt fails then, and none of them comments.
 func TestPIP22_AWithdrawalThatIsNotPermittedLeavesNoComments(t *testing.T) {
 	w := newWorld(t, map[string]string{file: podinfo("1.0.0")})

@@ -4,6 +4,7 @@
 package pullrequest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -19,15 +20,18 @@ type reclaimed struct {
 	key string
 }
 
-// reclaim finds open pull requests of the same pipeline and environment with other keys: they are left from runs whose numbers were lost,
-// for example because an old status was restored. One for the same revision is returned, the others are closed: there must not be two. The
-// branches, which are already known, show whether the query is needed.
+// reclaim finds pull requests of the same pipeline and environment with other keys: they are left from runs whose numbers were lost, for
+// example because an old status was restored. Of the open ones, that for the same revision is returned and the others are closed: there
+// must not be two. If there is none, the last pull request of the environment is returned if users have rejected the revision with it.
+//
+// The branches, which are already known, show whether the query is needed: those of pull requests that we close are removed, those of pull
+// requests that users close stay.
 func (r Request) reclaim(ctx context.Context, remote *gitremote.Remote, found findings) (*reclaimed, error) {
 	siblings := r.siblings(remote)
 	if len(siblings) == 0 || found.open() != nil {
 		return nil, nil
 	}
-	listing, err := r.Provider.List(ctx, gitprovider.Cursor{})
+	all, err := r.Provider.History(ctx)
 	if err != nil {
 		return nil, fmt.Errorf(
 			"look for forgotten pull requests of %s/%s in %s: %w",
@@ -37,8 +41,18 @@ func (r Request) reclaim(ctx context.Context, remote *gitremote.Remote, found fi
 			err,
 		)
 	}
+	newestFirst := func(a, b gitprovider.PullRequest) int { return cmp.Compare(b.Number, a.Number) }
+	all = slices.SortedFunc(slices.Values(all), newestFirst)
+	same, err := r.reclaimOpen(ctx, siblings, all)
+	if same != nil || err != nil {
+		return same, err
+	}
+	return r.reclaimClosed(ctx, all)
+}
+
+func (r Request) reclaimOpen(ctx context.Context, siblings []string, all []gitprovider.PullRequest) (*reclaimed, error) {
 	var same *reclaimed
-	for _, pr := range listing.PullRequests {
+	for _, pr := range all {
 		if !r.proposesFrom(siblings, pr) {
 			continue
 		}
@@ -53,6 +67,31 @@ func (r Request) reclaim(ctx context.Context, remote *gitremote.Remote, found fi
 		}
 	}
 	return same, nil
+}
+
+// reclaimClosed returns the last pull request of the environment if it proposed the revision, in a later run than the one that the status
+// knows, and was closed. In a run that the status knows, the status also knows the end of its pull requests.
+func (r Request) reclaimClosed(ctx context.Context, all []gitprovider.PullRequest) (*reclaimed, error) {
+	if r.Retry {
+		return nil, nil
+	}
+	for _, pr := range all {
+		if pr.Fork || pr.Base != r.Base || !r.isSibling(pr.Head) {
+			continue
+		}
+		mark, ours, err := r.read(ctx, pr)
+		if err != nil {
+			return nil, err
+		}
+		if !ours {
+			continue
+		}
+		if pr.State == gitprovider.Closed && mark.Revision == r.Revision && mark.Run > r.Run {
+			return &reclaimed{pr, mark.Key}, nil
+		}
+		return nil, nil
+	}
+	return nil, nil
 }
 
 // read returns what a pull request is for, and whether that is the same pipeline and environment.
@@ -72,8 +111,14 @@ const shortKey = 8
 
 // siblings returns the branches whose names equal ours up to the key.
 func (r Request) siblings(remote *gitremote.Remote) []string {
-	family := r.Branch[:strings.LastIndex(r.Branch, "-")+1]
-	return slices.DeleteFunc(remote.Branches(family), func(name string) bool { return name == r.Branch || len(name) != len(r.Branch) })
+	return slices.DeleteFunc(remote.Branches(r.family()), func(name string) bool { return !r.isSibling(name) })
+}
+
+// family is what the names of all branches of the environment begin with.
+func (r Request) family() string { return r.Branch[:strings.LastIndex(r.Branch, "-")+1] }
+
+func (r Request) isSibling(branch string) bool {
+	return branch != r.Branch && len(branch) == len(r.Branch) && strings.HasPrefix(branch, r.family())
 }
 
 // proposesFrom reports whether a pull request is open from one of the branches into our base.
