@@ -4,6 +4,7 @@
 package pipeline
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,11 +31,38 @@ func TestPIP28_SuspensionHoldsPromotions(t *testing.T) {
 	s.wantPromotions("b:1")
 
 	s.finish(failed(false)).decide()
+	next := s.record("b").NextAttemptTime
+	s.wantHolds("b:Retrying")
+	if until := s.Status.Holds[0].Until; next == nil || !until.Equal(next) {
+		t.Errorf("it is held until %s, and the next attempt is at %s", until, next)
+	}
 	s.Spec.Suspend = true
+	s.decide()
+	s.wantHolds(":Suspended", "b:Retrying")
+	if until := s.Status.Holds[1].Until; until != nil {
+		t.Errorf("a suspended pipeline attempts nothing, and is held until %s", until)
+	}
 	s.pass(time.Hour).wantPromotions()
 	s.wantHolds(":Suspended", "b:Retrying")
 	if again := Decide(s.Observed).RequeueAfter; again < time.Minute {
 		t.Errorf("looks again after %s although only people can end it", again)
+	}
+}
+
+// A failed promotion is not retried while its revision is not healthy in the environment before, so nothing says when.
+func TestAnAttemptThatMustWaitForAnotherEnvironmentHasNoTime(t *testing.T) {
+	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("1")}, []Target{at("0")})
+	s.wantPromotions("c:1")
+	s.finish(failed(false)).decide()
+	s.set(1, sick("1")).decide()
+	i := slices.IndexFunc(s.Status.Holds, func(h pipelines.Hold) bool { return h.Reason == pipelines.HoldRetrying })
+	if i < 0 || s.Status.Holds[i].Until != nil {
+		t.Errorf("the holds are %+v", s.Status.Holds)
+	}
+	s.set(1, at("1")).decide()
+	s.wantHolds("c:Retrying")
+	if s.Status.Holds[0].Until == nil {
+		t.Error("nothing says when it is retried")
 	}
 }
 

@@ -6,6 +6,7 @@ package pipeline
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -107,7 +108,7 @@ func waitsAt(f facts, s step, closed barrier, r record) []held {
 		}
 	}
 	if p != nil && s.index > 0 && s.verdict != verdictReached {
-		if g, waits := recordHold(f, s, r); waits {
+		if g, waits := recordHold(f, s, closed, r); waits {
 			all = append(all, held{s.name(), p.Revision, g})
 		}
 	}
@@ -182,7 +183,7 @@ func unplannedHold(r record) gate {
 }
 
 // recordHold returns what a recorded promotion waits for.
-func recordHold(f facts, s step, r record) (gate, bool) {
+func recordHold(f facts, s step, closed barrier, r record) (gate, bool) {
 	p := r.Promotion
 	switch p.State {
 	case pipelines.PromotionUnapproved:
@@ -190,7 +191,7 @@ func recordHold(f facts, s step, r record) (gate, bool) {
 	case pipelines.PromotionCreated:
 		return gate{reason: pipelines.HoldWaitingForMerge, message: mergeMessage(f, s, r)}, true
 	case pipelines.PromotionFailed:
-		return failedHold(p), true
+		return failedHold(p, retriedAt(f, s, r, closed)), true
 	case pipelines.PromotionAbandoned:
 		return gate{reason: pipelines.HoldAbandoned, message: fmt.Sprintf(
 			"pull request %s was closed without merging%s: retry, or wait for another revision", urlOf(p), by(closerOf(p)))}, true
@@ -218,7 +219,8 @@ func approvalHold(f facts, s step, r record) gate {
 	return gate{reason: pipelines.HoldWaitingForApproval, message: message}
 }
 
-func failedHold(p *pipelines.PromotionStatus) gate {
+// failedHold returns why an attempt failed. next is when it is repeated; zero if that is not known.
+func failedHold(p *pipelines.PromotionStatus, next time.Time) gate {
 	var message string
 	if p.Error != nil {
 		message = p.Error.Message
@@ -229,11 +231,7 @@ func failedHold(p *pipelines.PromotionStatus) gate {
 			message: sentence(fmt.Sprintf("attempt %d failed, and a retry cannot succeed until something changes", p.Attempts), message),
 		}
 	}
-	g := gate{reason: pipelines.HoldRetrying, message: sentence(fmt.Sprintf("attempt %d failed", p.Attempts), message)}
-	if p.NextAttemptTime != nil {
-		g.until = p.NextAttemptTime.Time
-	}
-	return g
+	return gate{reason: pipelines.HoldRetrying, message: sentence(fmt.Sprintf("attempt %d failed", p.Attempts), message), until: next}
 }
 
 // brokenHold returns why a promotion that was handed over has not arrived or was rolled back.

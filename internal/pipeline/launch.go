@@ -36,6 +36,19 @@ func mayBegin(f facts, s step, r record, closed barrier) bool {
 	return false
 }
 
+// retriedAt returns when a failed attempt will be repeated; zero if that depends on something other than time.
+func retriedAt(f facts, s step, r record, closed barrier) time.Time {
+	p := r.Promotion
+	next := p.NextAttemptTime
+	if next == nil || !next.After(f.now.Time) || len(closed.stops) > 0 {
+		return time.Time{}
+	}
+	if !isFor(p, s.revision, s.run) || !s.attemptable(p) || !agreed(f, s, p) {
+		return time.Time{}
+	}
+	return next.Time
+}
+
 // agreed reports whether the recorded strategy of a promotion is the configured one.
 func agreed(f facts, s step, p *pipelines.PromotionStatus) bool {
 	strategy, _ := strategyOf(f.promotion(s.view))

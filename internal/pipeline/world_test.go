@@ -210,7 +210,7 @@ func TestSmallWorldsAreSafe(t *testing.T) {
 // safetyRules compare a world before and after a pass, and check the effects of the pass. They return what is wrong.
 var safetyRules = []func(before, after *scene, effects []Effect) string{
 	neverOnMissingData, neverWithoutApproval, oneAttemptPerEnvironment, neverSucceedsTwice, alwaysAReason, conditionsAgree,
-	withdrawsBeforeItOpens,
+	withdrawsBeforeItOpens, neverUntilThePast,
 }
 
 func eachPromotion(effects []Effect, check func(Promote) string) string {
@@ -350,4 +350,14 @@ func withdrawsBeforeItOpens(before, after *scene, effects []Effect) string {
 		}
 		return "opened a second pull request"
 	})
+}
+
+// neverUntilThePast: a hold ends by itself only in the future.
+func neverUntilThePast(_, after *scene, _ []Effect) string {
+	for _, hold := range after.Status.Holds {
+		if hold.Until != nil && !hold.Until.After(after.Now) {
+			return fmt.Sprintf("the hold %+v has ended already", hold)
+		}
+	}
+	return ""
 }
