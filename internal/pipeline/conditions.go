@@ -50,8 +50,8 @@ func conditions(f facts, changes ...metav1.Condition) []metav1.Condition {
 	return all
 }
 
-// readiness returns the condition Ready: whether all targets can be read and no hold is stuck.
-func readiness(views []view, holds []pipelines.Hold) metav1.Condition {
+// readiness returns the condition Ready: whether all targets can be read and nothing has failed.
+func readiness(views []view, l ledger, holds []pipelines.Hold) metav1.Condition {
 	c := metav1.Condition{
 		Type:    pipelines.ConditionReady,
 		Status:  metav1.ConditionTrue,
@@ -70,11 +70,34 @@ func readiness(views []view, holds []pipelines.Hold) metav1.Condition {
 		c.Message = shorten(fmt.Sprintf("environment %s: %s", v.name(), v.unreadable()), maxMessage)
 		return c
 	}
-	if i := slices.IndexFunc(holds, func(h pipelines.Hold) bool { return stuck[h.Reason] }); i >= 0 {
-		t := toldOf(holds[i])
+	if t := failing(l, holds); t != nil {
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, t.reason, t.message
 	}
 	return c
+}
+
+// failing returns what has failed, also if it is retried; nil if nothing has. What is stuck comes first. A promotion counts until one of
+// its attempts succeeds, so that it does not seem ready during each of them.
+func failing(l ledger, holds []pipelines.Hold) *told {
+	for _, counts := range []func(pipelines.Hold) bool{
+		func(h pipelines.Hold) bool { return stuck[h.Reason] },
+		func(h pipelines.Hold) bool { return h.Reason == pipelines.HoldRetrying },
+	} {
+		if i := slices.IndexFunc(holds, counts); i >= 0 {
+			return toldOf(holds[i])
+		}
+	}
+	for _, r := range l.records {
+		if p := r.Promotion; p != nil && p.State == pipelines.PromotionAttempting && p.Attempts > 1 {
+			return &told{string(pipelines.HoldRetrying), promoting(r.name, p)}
+		}
+	}
+	return nil
+}
+
+// promoting says which attempt is under way.
+func promoting(environment string, p *pipelines.PromotionStatus) string {
+	return fmt.Sprintf("promoting revision %s to environment %s, attempt %d", p.Revision, environment, p.Attempts)
 }
 
 // toldOf returns the content of a condition for a hold.
@@ -102,9 +125,7 @@ func progressOf(f facts, closed []barrier, l ledger, holds []pipelines.Hold) pro
 	for _, s := range f.steps {
 		p := l.of(s.name()).Promotion
 		if s.index > 0 && p != nil && p.State == pipelines.PromotionAttempting && len(closed[s.index].stops) == 0 {
-			return progress{
-				moving: &told{reasonPromoting, fmt.Sprintf("promoting revision %s to environment %s, attempt %d", p.Revision, s.name(), p.Attempts)},
-			}
+			return progress{moving: &told{reasonPromoting, promoting(s.name(), p)}}
 		}
 	}
 	var halted *told

@@ -102,7 +102,7 @@ func conclude(f facts, closed []barrier, l ledger, requests []pipelines.RequestS
 	}
 	status.Holds = holds(f, waits(f, closed, l))
 	next.progress = progressOf(f, closed, l, status.Holds)
-	status.Conditions = conditions(f, readiness(f.views, status.Holds), condition(pipelines.ConditionPromotionPending, pending(f.steps)),
+	status.Conditions = conditions(f, readiness(f.views, l, status.Holds), condition(pipelines.ConditionPromotionPending, pending(f.steps)),
 		condition(pipelines.ConditionReconciling, next.progress.moving), condition(pipelines.ConditionStalled, next.progress.halted))
 	return next
 }

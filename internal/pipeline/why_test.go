@@ -119,11 +119,17 @@ func TestConditionsSayWhetherItMoves(t *testing.T) {
 		prepare func(*scene)
 		want    conditions
 	}{
-		"current":        {func(s *scene) { s.set(1, at("1")) }, conditions{ready: "ReconciliationSucceeded"}},
-		"promoting":      {func(*scene) {}, conditions{ready: "ReconciliationSucceeded", reconciling: "Promoting"}},
-		"unsettled":      {func(s *scene) { s.set(0, sick("1")) }, conditions{ready: "ReconciliationSucceeded", reconciling: "Unsettled", pending: "EnvironmentNotReady"}},
-		"unreadable":     {func(s *scene) { s.set(1, unseen) }, conditions{ready: "TargetNotReadable", reconciling: "TargetNotReadable"}},
-		"failed":         {func(s *scene) { s.decide(); s.finish(failed(true)) }, conditions{ready: "Failed", stalled: "Failed"}},
+		"current":       {func(s *scene) { s.set(1, at("1")) }, conditions{ready: "ReconciliationSucceeded"}},
+		"promoting":     {func(*scene) {}, conditions{ready: "ReconciliationSucceeded", reconciling: "Promoting"}},
+		"unsettled":     {func(s *scene) { s.set(0, sick("1")) }, conditions{ready: "ReconciliationSucceeded", reconciling: "Unsettled", pending: "EnvironmentNotReady"}},
+		"unreadable":    {func(s *scene) { s.set(1, unseen) }, conditions{ready: "TargetNotReadable", reconciling: "TargetNotReadable"}},
+		"failed":        {func(s *scene) { s.decide(); s.finish(failed(true)) }, conditions{ready: "Failed", stalled: "Failed"}},
+		"to be retried": {func(s *scene) { s.decide(); s.finish(failed(false)) }, conditions{ready: "Retrying", reconciling: "Retrying"}},
+		"being retried": {func(s *scene) {
+			s.decide()
+			s.finish(failed(false)).decide()
+			s.pass(time.Minute)
+		}, conditions{ready: "Retrying", reconciling: "Promoting"}},
 		"to be approved": {func(s *scene) { s.Spec.Promotion = manual(notifications()) }, conditions{ready: "ReconciliationSucceeded", reconciling: "WaitingForApproval"}},
 		"to be merged":   {func(s *scene) { s.Spec.Promotion = pullRequests(); s.decide(); s.finish(opened(7)) }, conditions{ready: "ReconciliationSucceeded", reconciling: "WaitingForMerge"}},
 		"to be granted": {func(s *scene) {
