@@ -16,6 +16,8 @@ type Outlook struct {
 	Promotions []Promote
 	// Withdrawals are the pull requests to close now.
 	Withdrawals []Withdraw
+	// Promoting says which attempt is recorded and has not ended; empty if there is none, or if it must not continue.
+	Promoting string
 	// Holds describe what everything else waits for, in the order of the environments.
 	Holds []pipelines.Hold
 	// Status is the status to record.
@@ -30,6 +32,9 @@ func Plan(o Observed) Outlook {
 	outlook := Outlook{Holds: status.Holds, Status: *status}
 	if run := status.Run; run != nil {
 		outlook.Revision, outlook.Run = run.Revision, run.Number
+	}
+	if moving := next.progress.moving; moving != nil && moving.reason == reasonPromoting {
+		outlook.Promoting = moving.message
 	}
 	for _, effect := range effects(next) {
 		switch e := effect.(type) {

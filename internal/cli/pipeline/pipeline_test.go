@@ -114,7 +114,8 @@ func TestOutput(t *testing.T) {
 }
 
 var (
-	keys   = regexp.MustCompile(`\b[0-9a-f]{16}\b`)
+	// YAML quotes a key that looks like a number.
+	keys   = regexp.MustCompile(`"?\b[0-9a-f]{16}\b"?`)
 	moment = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 )
 
@@ -187,6 +188,21 @@ func TestWhySeesWhatPeopleHold(t *testing.T) {
 			t.Errorf("the answer lacks %q:\n%s%s", want, got.Stdout, got.Stderr)
 		}
 	}
+}
+
+func TestWhySaysWhatIsBeingPromoted(t *testing.T) {
+	server, namespace := lines(t)
+	clitest.WriteStatus(t, server, testkit.Pipeline(namespace, "shop").Build(), func(p *pipelines.Pipeline) {
+		e := p.Status.Environments["production"]
+		e.WaitingApproval.Revision, e.Promotion.State, e.Promotion.Attempts = "", pipelines.PromotionAttempting, 2
+		e.Promotion.Approval = &pipelines.Approval{Decision: pipelines.DecisionApproved, By: "jo", Time: clitest.Before(2)}
+		p.Status.Environments["production"], p.Status.Holds = e, nil
+	})
+	got := clitest.Run(t, server, namespace, clitest.Call{Command: pipeline.New, Args: []string{"why", "shop"}})
+	if got.Code != cli.ExitOK || got.Stderr != "" {
+		t.Errorf("exit code %d, stderr %q", got.Code, got.Stderr)
+	}
+	testkit.Golden(t, "why-attempting", stable(got.Stdout))
 }
 
 // Anybody who may write a pipeline chooses the names of its environments. What is offered for copying runs nothing else.

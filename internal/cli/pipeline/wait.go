@@ -117,9 +117,7 @@ func (r *following) tell(text string) {
 }
 
 func (r *following) explain(c *candidate) explanation {
-	return explanation{
-		subject: subject{Pipeline: c.last}, lines: pipeline.Why(pipeline.Recall(c.last, r.Env.Now())), access: r.Access,
-	}
+	return explanationOf(subject{Pipeline: c.last}, r.Env.Now(), r.Access)
 }
 
 // cause is the line of the explanation that keeps the goal from being reached: a failure, else the first hold; false if there is none.

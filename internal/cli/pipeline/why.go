@@ -24,7 +24,7 @@ import (
 func newWhy(env cli.Environment) *cobra.Command {
 	s := &showing{env: env}
 	s.print = func(printer display.Printer, p subject, format display.Format) error {
-		a := explanation{subject: p, lines: pipeline.Why(pipeline.Recall(p.Pipeline, env.Now())), access: s.access}
+		a := explanationOf(p, env.Now(), s.access)
 		switch format {
 		case display.FormatText:
 			return a.print(printer)
@@ -57,7 +57,14 @@ its exit code is 0 whatever the answer is.`,
 type explanation struct {
 	subject subject
 	lines   []pipeline.Explanation
-	access  *connect.Access
+	// promoting is the attempt that is being carried out; empty if there is none.
+	promoting string
+	access    *connect.Access
+}
+
+func explanationOf(p subject, now time.Time, access *connect.Access) explanation {
+	o := pipeline.Recall(p.Pipeline, now)
+	return explanation{subject: p, lines: pipeline.Why(o), promoting: pipeline.Plan(o).Promoting, access: access}
 }
 
 func (a explanation) print(printer display.Printer) error {
@@ -152,6 +159,8 @@ func (a explanation) progress() string {
 	switch {
 	case len(a.lines) == 1:
 		return a.lines[0].Message
+	case a.promoting != "":
+		return a.promoting
 	case status.Run != nil && status.Run.CompletionTime != nil:
 		return fmt.Sprintf("revision %s has reached all environments", status.Run.Revision)
 	}

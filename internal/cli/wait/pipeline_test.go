@@ -41,6 +41,10 @@ var (
 		e.WaitingApproval.Revision, e.Promotion.State = "", pipelines.PromotionCreated
 		e.Promotion.PullRequest = &pipelines.PullRequestStatus{URL: "https://git.example.com/shop/pulls/7"}
 	})
+	attempting = production(func(e *pipelines.EnvironmentStatus) {
+		e.WaitingApproval.Revision, e.Promotion.State, e.Promotion.Attempts = "", pipelines.PromotionAttempting, 2
+		e.Promotion.Approval = &pipelines.Approval{Decision: pipelines.DecisionApproved, By: "jo", Time: clitest.Before(2)}
+	})
 	failed = production(func(e *pipelines.EnvironmentStatus) {
 		e.WaitingApproval.Revision, e.Promotion.State = "", pipelines.PromotionRejected
 	})
@@ -70,6 +74,10 @@ func TestPipelines(t *testing.T) {
 			"<now> Pipeline/shop: " + waits + "\n",
 			"error: pipeline shop does not have revision 1.3.0 in all environments after 300ms; needs action by a user: " + waits + "\n",
 			"espalier approve shop production", "espalier pipeline why shop", "espalier wait pipeline/shop --for=reached",
+		}},
+		"an attempt": {attempting, []string{"pipeline/shop", "--timeout=300ms"}, cli.ExitTimeout, "", []string{
+			"<now> Pipeline/shop: promoting revision 1.3.0 to environment production, attempt 2\n",
+			"in all environments after 300ms: promoting revision 1.3.0 to environment production, attempt 2\n",
 		}},
 		"another revision": {nil, []string{"pipeline/shop", "--environment=production", "--revision=1.4.0", "--timeout=300ms"}, cli.ExitTimeout, "", []string{
 			"pipeline shop does not have revision 1.4.0 in environment production after 300ms", "--for=reached --environment=production --revision=1.4.0",
