@@ -10,6 +10,14 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
+// Reasons why a promotion that was handed over has not arrived, or did not stay.
+const (
+	// ReasonRolledBack is for revisions from which the environment went back.
+	ReasonRolledBack = "RolledBack"
+	// ReasonNotArrived is for revisions that took too long.
+	ReasonNotArrived = "NotArrived"
+)
+
 // runStarted reports, as news, that another run has started, if one has.
 func runStarted(before, run *pipelines.Run) []News {
 	if run == nil || before != nil && before.Revision == run.Revision {
@@ -63,7 +71,7 @@ func hasLeft(f facts, s step, r record) bool {
 func rollBack(f facts, s step, r record) record {
 	why := "the environment was rolled back from the revision after its arrival: " + s.laggards(s.revision)
 	if isFor(r.Promotion, s.revision, s.run) {
-		return breakOff(r.move(pipelines.PromotionRolledBack, why, f.now), "RolledBack", why)
+		return breakOff(r.move(pipelines.PromotionRolledBack, why, f.now), ReasonRolledBack, why)
 	}
 	if r.Promotion != nil {
 		given, up := giveUp(r, why, f.now)
@@ -74,7 +82,7 @@ func rollBack(f facts, s step, r record) record {
 	}
 	p := newPromotion(f.Spec, s.spec, identity(f, s, 0), f.now)
 	p.State = pipelines.PromotionRolledBack
-	return breakOff(r.replace(p, why, f.now), "RolledBack", why)
+	return breakOff(r.replace(p, why, f.now), ReasonRolledBack, why)
 }
 
 // breakOff records why a promotion has not arrived, or did not stay.
@@ -122,9 +130,9 @@ func watchArrival(f facts, s step, r record) record {
 	var reason, why string
 	switch {
 	case s.wentBack(p.Revision), s.tried(p.Revision) && late:
-		reason, why = "RolledBack", "the revision was deployed and rolled back: "+s.laggards(p.Revision)
+		reason, why = ReasonRolledBack, "the revision was deployed and rolled back: "+s.laggards(p.Revision)
 	case late:
-		reason, why = "NotArrived", fmt.Sprintf("the revision has not arrived after %s: %s", rolloutDeadline(f.Observed), s.laggards(p.Revision))
+		reason, why = ReasonNotArrived, fmt.Sprintf("the revision has not arrived after %s: %s", rolloutDeadline(f.Observed), s.laggards(p.Revision))
 	default:
 		return r
 	}

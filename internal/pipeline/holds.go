@@ -237,7 +237,7 @@ func failedHold(p *pipelines.PromotionStatus, next time.Time) gate {
 // brokenHold returns why a promotion that was handed over has not arrived or was rolled back.
 func brokenHold(p *pipelines.PromotionStatus) gate {
 	g := gate{reason: pipelines.HoldStalled, message: "; retry, or wait for another revision"}
-	if p.State == pipelines.PromotionRolledBack || p.Error != nil && p.Error.Reason == "RolledBack" {
+	if p.State == pipelines.PromotionRolledBack || p.Error != nil && p.Error.Reason == ReasonRolledBack {
 		g.reason = pipelines.HoldRolledBack
 	}
 	if p.Error != nil {

@@ -427,6 +427,27 @@ var failures = []area{
 			do:   "Find out why. Another revision, or a retry, promotes again.",
 		},
 		{
+			is:   "NotArrived",
+			text: "The revision was promoted, and the targets do not run it in time.",
+			do:   "Find out why the targets do not take it. Another revision, or `espalier retry PIPELINE ENVIRONMENT`, promotes again.",
+		},
+		{
+			is:   "Stalled",
+			text: "The promoted revision does not arrive.",
+			do:   "Find out why the targets do not take it. Another revision, or `espalier retry PIPELINE ENVIRONMENT`, promotes again.",
+		},
+		{
+			is:   "Abandoned",
+			text: "The pull request was closed without merging.",
+			do:   "Reopen it, or run `espalier retry PIPELINE ENVIRONMENT`. Another revision is promoted without that.",
+		},
+		{
+			is:   "Rejected",
+			text: "A user has rejected the revision.",
+			do:   "If the decision was wrong, run `espalier retry PIPELINE ENVIRONMENT`. Another revision is promoted without that.",
+		},
+		{is: "Invalid", text: "A field of the pipeline has a mistake.", do: "Correct the field that the message names."},
+		{
 			is:   "SecretMissing",
 			text: "The Secret with the credentials for the Git server does not exist.",
 			do:   "Create it. The controllers retry automatically.",
