@@ -4,15 +4,19 @@
 package deployitem_test
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/deployitem"
 	"espalier.dev/internal/failure"
+	"espalier.dev/internal/run"
 )
 
 // continuousItem is an item of generation 3.
@@ -94,5 +98,55 @@ func TestCON60_JobsAreFinishedAsJobs(t *testing.T) {
 	(&script{answer: deployitem.Answer{Done: true}}).walk(t, i, deployitem.Snapshot{})
 	if i.Status.JobIDFinished != "b" || i.Status.Phase != lsv1alpha1.PhaseSucceeded || deployitem.HasWork(i) {
 		t.Errorf("%+v", i.Status)
+	}
+}
+
+// What waits for its Target ends when the deletion is requested. Then it is let go if no deployer has ever changed the target for it, however
+// often it was retried; otherwise, the deletion waits for the Target.
+func TestCON44_ADeletionEndsWhatWaitsForItsTarget(t *testing.T) {
+	waits := failure.NewRetryable(failure.Details{Reason: "TargetUnreachable"}, errors.New("connection refused"))
+	for name, test := range map[string]struct {
+		observed int64
+		before   func(*lsv1alpha1.DeployItem)
+		goes     bool
+	}{
+		"never deployed":       {0, func(*lsv1alpha1.DeployItem) {}, true},
+		"deployed before":      {2, func(*lsv1alpha1.DeployItem) {}, false},
+		"with something known": {0, func(i *lsv1alpha1.DeployItem) { i.Status.ProviderStatus = &runtime.RawExtension{Raw: []byte("{}")} }, false},
+		"begun to deploy": {0, func(i *lsv1alpha1.DeployItem) {
+			(&script{answer: deployitem.Answer{Err: waits, Unreachable: true}}).walk(t, i, deployitem.Snapshot{Target: &lsv1alpha1.Target{}})
+		}, false},
+		"failed when it began": {0, func(i *lsv1alpha1.DeployItem) {
+			(&script{intend: waits}).walk(t, i, deployitem.Snapshot{Target: &lsv1alpha1.Target{}})
+		}, true},
+		"asked once more": {0, func(i *lsv1alpha1.DeployItem) {
+			(&script{}).walk(t, i, deployitem.Snapshot{})
+			i.Annotations[lsv1alpha1.OperationAnnotation] = string(lsv1alpha1.OperationReconcile)
+			(&script{}).walk(t, i, deployitem.Snapshot{})
+			delete(i.Annotations, lsv1alpha1.OperationAnnotation)
+		}, true},
+	} {
+		i := continuousItem("", test.observed)
+		i.UID, i.Spec.Target = "u", &lsv1alpha1.ObjectReference{Namespace: "ns", Name: "cluster"}
+		(&script{}).walk(t, i, deployitem.Snapshot{})
+		if i.Status.Phase != lsv1alpha1.PhaseProgressing {
+			t.Errorf("%s: it does not wait, but is in phase %s", name, i.Status.Phase)
+		}
+		i.Annotations = map[string]string{run.DeletionAnnotation: "u"}
+		test.before(i)
+		(&script{}).walk(t, i, deployitem.Snapshot{})
+		if e := i.Status.LastError; i.Status.Phase != lsv1alpha1.PhaseFailed || e == nil || e.Reason != lsv1alpha1.ReasonInterrupted ||
+			deployitem.HasWork(i) {
+			t.Errorf("%s: ended as %s with %+v, work left: %t", name, i.Status.Phase, e, deployitem.HasWork(i))
+		}
+		deleted(i).Generation++
+		for range 2 { // If the process dies before it removes the finalizer, the next pass does.
+			s := &script{}
+			d := s.walk(t, i, deployitem.Snapshot{})
+			if goes := slices.Equal(s.calls, []string{"remove the finalizer"}); goes != test.goes ||
+				!goes && !strings.Contains(d.Why.Message, "--without-uninstall") {
+				t.Errorf("%s: did %q, then %+v", name, s.calls, d)
+			}
+		}
 	}
 }

@@ -36,6 +36,13 @@ const (
 	CodeClusterRemoved = "ClusterRemoved"
 )
 
+// These are the operations of errors that report a requested deletion. operationAwaitTarget also means that no deployer has ever changed
+// the target for the item: in the continuous flow, the end of the work leaves no other trace of that.
+const (
+	operationInterrupt   = "InterruptOperation"
+	operationAwaitTarget = "AwaitTarget"
+)
+
 // defaultRecheck is the interval after which a waiting deployer is called again, in case no event arrives.
 const defaultRecheck = 2 * time.Minute
 
@@ -184,7 +191,7 @@ func awaitTarget(o Observed) Decision {
 
 func awaitTargetObject(o Observed) Decision {
 	switch {
-	case o.DeletionAsked && !o.Continuous && !InDeletionFlow(o.Deleting, o.Phase):
+	case o.DeletionAsked && !InDeletionFlow(o.Deleting, o.Phase):
 		return fail(Deploy{}.String(), o.Overtaken(errors.New("Target "+o.TargetName+" does not exist"), true))
 	case InDeletionFlow(o.Deleting, o.Phase):
 		return wait(
@@ -209,13 +216,17 @@ func wayOut(o Observed) string {
 		lsv1alpha1.DeleteWithoutUninstallAnnotation + ")"
 }
 
-// Overtaken returns the error to report for an error of the deployer. If the target is unreachable, a job that deploys only waits, and a
-// requested deletion ends it.
+// Overtaken returns the error to report for an error of the deployer. If the target is unreachable, work that deploys only waits, and a
+// requested deletion ends it, in both flows.
 func (o Observed) Overtaken(err error, unreachable bool) error {
-	if err == nil || !unreachable || !o.DeletionAsked || o.Continuous || InDeletionFlow(o.Deleting, o.Phase) {
+	if err == nil || !unreachable || !o.DeletionAsked || InDeletionFlow(o.Deleting, o.Phase) {
 		return err
 	}
-	return failure.NewTerminal(failure.Details{Operation: "InterruptOperation", Reason: lsv1alpha1.ReasonInterrupted},
+	operation := operationInterrupt
+	if o.Untouched && !o.Intended {
+		operation = operationAwaitTarget
+	}
+	return failure.NewTerminal(failure.Details{Operation: operation, Reason: lsv1alpha1.ReasonInterrupted},
 		fmt.Errorf("interrupted, because deletion was requested while the deploy item was waiting: %w", err))
 }
 

@@ -160,7 +160,7 @@ func TestRulesHoldForAllFacts(t *testing.T) {
 
 // An error that says that the target is unreachable ends a job that deploys once the deletion is requested, but none that deletes: an
 // unreachable target is no reason to leave behind what was deployed.
-func TestJOB46_AnUnreachableTarget(t *testing.T) {
+func TestJOB46_CON44_AnUnreachableTarget(t *testing.T) {
 	away := errors.New("connection refused")
 	for name, c := range map[string]struct {
 		observed    deployitem.Observed
@@ -172,7 +172,7 @@ func TestJOB46_AnUnreachableTarget(t *testing.T) {
 		"asked for here":            {deployitem.Observed{Phase: lsv1alpha1.PhaseProgressing, DeletionAsked: true, Deleting: true}, true, true},
 		"another error":             {deployitem.Observed{Phase: lsv1alpha1.PhaseProgressing, DeletionAsked: true}, false, false},
 		"being deleted":             {deployitem.Observed{Phase: lsv1alpha1.PhaseDeleting, DeletionAsked: true, Deleting: true}, true, false},
-		"continuous":                {deployitem.Observed{Phase: lsv1alpha1.PhaseProgressing, DeletionAsked: true, Continuous: true}, true, false},
+		"continuous":                {deployitem.Observed{Phase: lsv1alpha1.PhaseProgressing, DeletionAsked: true, Continuous: true}, true, true},
 	} {
 		err := c.observed.Overtaken(away, c.unreachable)
 		if ends := failure.KindOf(err) == failure.Terminal; ends != c.ends || !errors.Is(err, away) {

@@ -69,8 +69,9 @@ type Observed struct {
 	// Unchanged is set if the item succeeded before with the same spec and is to be skipped in that case.
 	Unchanged bool
 	Target    TargetState
-	// ClusterMayBeGone is set if a missing Target means that there is nothing to uninstall.
-	ClusterMayBeGone bool
+	// Untouched is set if no deployer has ever changed the target for the item. ClusterMayBeGone is set if a missing Target means that there
+	// is nothing to uninstall.
+	Untouched, ClusterMayBeGone bool
 	// Exported is set if the item has exported something before.
 	Exported bool
 	// Root is the root installation of the item, empty if unknown. Errors of a deletion name it in the advice.
@@ -124,6 +125,7 @@ func NewObserved(s Snapshot) Observed {
 		Finalizer:        slices.Contains(item.Finalizers, lsv1alpha1.Finalizer),
 		Unchanged: item.Spec.UpdateOnChangeOnly && status.Phase == lsv1alpha1.PhaseSucceeded &&
 			status.ObservedGeneration == item.Generation,
+		Untouched:        neverTouched(status),
 		ClusterMayBeGone: neverTouched(status) || item.Spec.OnDelete != nil && item.Spec.OnDelete.SkipUninstallIfClusterRemoved,
 		Exported:         status.ExportReference != nil,
 		Root:             s.Root,
@@ -156,7 +158,8 @@ func beganOr(status *lsv1alpha1.DeployItemStatus, now time.Time) time.Time {
 
 // neverTouched reports whether no deployer has ever changed the target for this item.
 func neverTouched(status *lsv1alpha1.DeployItemStatus) bool {
-	return status.ObservedGeneration == 0 && status.ProviderStatus == nil
+	ended := status.Phase == lsv1alpha1.PhaseFailed && status.LastError != nil && status.LastError.Operation == operationAwaitTarget
+	return (status.ObservedGeneration == 0 || ended) && status.ProviderStatus == nil
 }
 
 func targetOf(item *lsv1alpha1.DeployItem, target *lsv1alpha1.Target) (TargetState, string, error) {

@@ -52,6 +52,9 @@ func advance(item *lsv1alpha1.DeployItem, o Observed, d Decision) Observed {
 	switch d.Next {
 	case lsv1alpha1.PhaseInit, lsv1alpha1.PhaseInitDelete:
 		Begin(status, d.Next, o.Now)
+		if o.Untouched {
+			status.ObservedGeneration = 0 // Begin has removed the error that said so.
+		}
 		o.Restart, o.Intended = false, o.Intended && !o.Continuous
 	case lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseDeleting:
 		recordPickUp(status, o)

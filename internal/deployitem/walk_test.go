@@ -27,6 +27,7 @@ var role = deployitem.Role{Type: itemType, Info: lsv1alpha1.DeployerInformation{
 // script is a deployer that gives prepared answers.
 type script struct {
 	answer   deployitem.Answer
+	intend   error
 	remember *runtime.RawExtension
 	calls    []string
 	saved    []lsv1alpha1.DeployItemStatus
@@ -67,6 +68,7 @@ func (s *script) act(o deployitem.Observed, effect deployitem.Effect) (deployite
 		o.Finalizer = true
 	case deployitem.Intend:
 		o.Remember = s.remember
+		return o, o.Overtaken(s.intend, true)
 	case deployitem.Deploy, deployitem.Delete:
 		answer := s.answer
 		o.Answer = &answer

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/execution"
 	"espalier.dev/internal/testkit/share"
@@ -206,4 +208,36 @@ func TestCON51_CON54_PassesOfExecutionsEndAndAnUnchangedWorldIsLeftAlone(t *test
 			}
 		}
 	})
+}
+
+// An execution notifies its deploy items of a deletion before it waits for them, and that changes nothing else.
+func TestJOB46_CON44_ItemsKnowOfADeletionBeforeTheyAreAwaited(t *testing.T) {
+	told, cases := 0, share.Of()
+	everyExecution(func(o execution.Observed) {
+		if !cases.Try() {
+			return
+		}
+		before := execution.Decide(o)
+		if o.DeletionAsked = true; o.Deleted {
+			return
+		}
+		d := execution.Decide(o)
+		if doesTo[execution.TellItems](d) {
+			told++
+			for _, effect := range d.Do {
+				o = execution.After(o, effect, nil)
+			}
+			d = execution.Decide(o)
+		}
+		if diff := cmp.Diff(before.Why, d.Why); diff != "" || before.Next != d.Next || before.Wait != d.Wait || len(before.Do) != len(d.Do) {
+			t.Fatalf("%+v decides %+v instead of %+v", o, d, before)
+		}
+		awaits := atWork(o) && d.Why.Code == lsv1alpha1.ReasonWaitingForSubObjects && o.Phase == lsv1alpha1.PhaseProgressing
+		if awaits && !all(o.Wanted, func(i execution.Item) bool { return i.State != execution.StateRunning || i.DeletionAsked }) {
+			t.Fatalf("%+v awaits an item that does not know of the deletion: %+v", o, d)
+		}
+	})
+	if told == 0 {
+		t.Error("nothing was ever told")
+	}
 }

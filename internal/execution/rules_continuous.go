@@ -155,7 +155,7 @@ func reconcile(o Observed) Decision {
 	if broken := append(ofClass(pairs, ClassBroken), failedDeletions(o.Orphaned)...); len(broken) > 0 {
 		text := problemsOf(broken)
 		if busy := workedOn(o, pairs); len(busy) > 0 {
-			return waitForItems(o, "waiting for deploy items "+list(busy)+"; the execution then fails: "+text)
+			return informed(o, waitForItems(o, "waiting for deploy items "+list(busy)+"; the execution then fails: "+text))
 		}
 		err := failed(operationDeploy, run.ReasonSubObjectFailed, codesOf(broken), text)
 		return fail(o, failing{doing: "deploy", err: err, code: run.ReasonSubObjectFailed})
@@ -166,7 +166,7 @@ func reconcile(o Observed) Decision {
 	if do := updates(pairs); len(do) > 0 {
 		return Decision{Do: do, Why: because(run.ReasonUpdated, "updating deploy items: "+list(ofClass(pairs, ClassDue)))}
 	}
-	return awaitPairs(o, pairs)
+	return informed(o, awaitPairs(o, pairs))
 }
 
 // turning returns the items in which only the flow must change. They change it regardless of the others, because nothing is deployed.
@@ -256,6 +256,14 @@ func awaitPairs(o Observed, pairs []Pair) Decision {
 		message += "the deletion of deploy items " + list(o.Orphaned)
 	}
 	return waitForItems(o, message)
+}
+
+// informed notifies items of a deletion before the execution waits for them.
+func informed(o Observed, wait Decision) Decision {
+	if unaware := uninformed(o); len(unaware) > 0 {
+		return tellItems(unaware)
+	}
+	return wait
 }
 
 func waitForItems(o Observed, message string) Decision {

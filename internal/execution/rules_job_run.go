@@ -102,10 +102,7 @@ func progress(o Observed) Decision {
 		}
 	}
 	if unaware := uninformed(o); len(unaware) > 0 {
-		return Decision{
-			Do:  []Effect{TellItems{Items: unaware}},
-			Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "notifying deploy items of the deletion: "+list(unaware)),
-		}
+		return tellItems(unaware)
 	}
 	if i := slices.IndexFunc(o.Wanted, Item.working); i >= 0 {
 		d := o.await(lsv1alpha1.ReasonWaitingForSubObjects, o.Wanted[i])
@@ -127,6 +124,13 @@ func uninformed(o Observed) []Item {
 		return nil
 	}
 	return filter(o.Wanted, func(i Item) bool { return i.State == StateRunning && !i.DeletionAsked })
+}
+
+func tellItems(items []Item) Decision {
+	return Decision{
+		Do:  []Effect{TellItems{Items: items}},
+		Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "notifying deploy items of the deletion: "+list(items)),
+	}
 }
 
 // finishPruning continues a deletion that an earlier controller has not finished.

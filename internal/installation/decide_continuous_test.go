@@ -88,6 +88,20 @@ var continuousRules = map[string]continuousRule{
 	"nothing is deleted while others import": func(o installation.Observed, d installation.Decision) bool {
 		return !does[installation.DeleteChildren](d) || o.Deleting && (len(o.Successors) == 0 || forced(o) || o.IgnoreSuccessors)
 	},
+	"JOB-46 what is busy knows of the deletion before it is awaited": func(o installation.Observed, d installation.Decision) bool {
+		awaits := o.DeletionAsked && d.Wait && d.Why.Code == lsv1alpha1.ReasonWaitingForSubObjects && !forced(o) &&
+			(o.Deleting || !o.Phase.IsCompleted()) // Nobody waits for what is completed.
+		for _, c := range o.Children {
+			waits := o.Stuck[c.Name] || c.Phase == lsv1alpha1.PhasePendingDependencies
+			if awaits && c.Presence == installation.Present && c.Busy() && !c.Deleting && !c.DeletionAsked && !waits {
+				return false
+			}
+		}
+		return true
+	},
+	"JOB-46 only what takes part in a deletion hears of it": func(o installation.Observed, d installation.Decision) bool {
+		return !does[installation.Tell](d) || o.Deleting || o.DeletionAsked
+	},
 	"the finalizer goes when nothing is left": func(o installation.Observed, d installation.Decision) bool {
 		for _, c := range o.Children {
 			if does[installation.RemoveFinalizer](d) && c.Presence != installation.Gone {

@@ -49,7 +49,7 @@ type (
 	Notify struct{ Successors []string }
 	// DeleteChildren deletes children, and first marks those whose installed objects stay.
 	DeleteChildren struct{ Children []Child }
-	// Tell notifies children with an unfinished job that the tree is being deleted, and how.
+	// Tell notifies children in progress that the tree is being deleted, and how.
 	Tell struct{ Children []Child }
 	// Relabel restores the label of a nested installation that names its parent.
 	Relabel struct{ Parent string }

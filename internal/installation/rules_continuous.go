@@ -133,7 +133,7 @@ func standard(o Observed) Decision {
 		if why := o.outdated(); why != "" {
 			message += "; " + why + o.takesEffect()
 		}
-		return o.waitIn(lsv1alpha1.PhaseProgressing, because(lsv1alpha1.ReasonWaitingForSubObjects, message))
+		return o.informed(busy, o.waitIn(lsv1alpha1.PhaseProgressing, because(lsv1alpha1.ReasonWaitingForSubObjects, message)))
 	}
 	switch {
 	case o.Phase == lsv1alpha1.PhasePendingDependencies || o.outdated() != "" && !o.updatesLater() || o.triesAgain():

@@ -53,18 +53,30 @@ func beginDeletion(o Observed, staying []Child) Decision {
 	busy := filter(staying, func(c Child) bool { return c.Busy() && !o.onlyWaits(c) })
 	switch {
 	case len(busy) > 0 && !o.forced() && !o.WithoutUninstall:
-		return o.waitIn(
+		return o.informed(busy, o.waitIn(
 			o.Phase,
 			because(
 				lsv1alpha1.ReasonWaitingForSubObjects,
 				fmt.Sprintf("deletion waits until %s is completed (to skip the wait, set annotation %s=%s)",
 					listed(busy), lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationForceReconcile),
 			),
-		)
+		))
 	case len(staying) == len(o.below()) && (len(waiting) == 0 || o.forced()) && o.outdatedBelow():
 		return Decision{Do: []Effect{Prepare{}}, Why: because(run.ReasonUpdated, "updating the objects below before deleting them")}
 	default:
 		return deleteChildren(staying)
+	}
+}
+
+// informed notifies busy children of a deletion before the installation waits for them: that ends work which only waits for its target.
+func (o Observed) informed(busy []Child, wait Decision) Decision {
+	unaware := filter(busy, func(c Child) bool { return c.Presence == Present && !c.DeletionAsked })
+	if !o.DeletionAsked || len(unaware) == 0 {
+		return wait
+	}
+	return Decision{
+		Do:  []Effect{Tell{Children: unaware}},
+		Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "notifying "+listed(unaware)+" of the deletion"),
 	}
 }
 

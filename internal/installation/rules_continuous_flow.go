@@ -27,7 +27,7 @@ func leave(o Observed) Decision {
 	case len(busy) > 0 && run.Asked(o.Operation):
 		return proceed(o)
 	case len(busy) > 0:
-		return wait(lsv1alpha1.ReasonWaitingForSubObjects, "the flow changes when these are finished: "+listed(busy))
+		return o.informed(busy, wait(lsv1alpha1.ReasonWaitingForSubObjects, "the flow changes when these are finished: "+listed(busy)))
 	case run.Asked(o.Operation) && o.Operation != lsv1alpha1.OperationReconcile:
 		return dropOperation("operation "+string(o.Operation)+" has no effect in flow "+string(o.Chosen), false)
 	case len(misfits) > 0:

@@ -302,8 +302,9 @@ func TestCON30_CON31_Force(t *testing.T) {
 }
 
 func TestCON12_CON40_CON41_CON42_CON43_CON44_Deletion(t *testing.T) {
-	gone := func(o *installation.Observed) { o.Deleting = true }
+	gone := func(o *installation.Observed) { o.Deleting, o.DeletionAsked = true, true }
 	force := asks(lsv1alpha1.OperationForceReconcile)
+	marked := func(o *installation.Observed) { o.DeletionAsked = true }
 	imported := func(o *installation.Observed) {
 		o.Successors = []installation.Sibling{sibling(lsv1alpha1.PhaseSucceeded)}
 	}
@@ -324,8 +325,21 @@ func TestCON12_CON40_CON41_CON42_CON43_CON44_Deletion(t *testing.T) {
 			deleting,
 			"waiting for the deletion of execution e",
 		},
-		"then it goes":     {settled(deleting, gone, imported, vanished), []string{"clean up", "remove the finalizer"}, deleting, "gone"},
-		"busy":             {settled(lsv1alpha1.PhaseProgressing, gone), nil, deleting, "deletion waits until execution e is completed"},
+		"then it goes": {settled(deleting, gone, imported, vanished), []string{"clean up", "remove the finalizer"}, deleting, "gone"},
+		"busy": {
+			settled(lsv1alpha1.PhaseProgressing, gone),
+			[]string{"notify execution e of the deletion"},
+			deleting,
+			"deletion waits until execution e is completed",
+		},
+		"busy, and it knows": {settled(deleting, gone, below(child(lsv1alpha1.PhaseProgressing, aware))), nil, deleting, "execution e is completed"},
+		"nested, busy": {
+			settled(lsv1alpha1.PhaseProgressing, marked),
+			[]string{"notify execution e of the deletion"},
+			lsv1alpha1.PhaseProgressing,
+			"waiting for execution e",
+		},
+		"nested, with what is above being deleted, at rest": {settled(lsv1alpha1.PhaseFailed, marked), nil, lsv1alpha1.PhaseFailed, "changed"},
 		"busy, with force": {settled(lsv1alpha1.PhaseProgressing, gone, force), []string{"delete execution e"}, deleting, ""},
 		"at rest": {
 			settled(lsv1alpha1.PhaseFailed, gone),

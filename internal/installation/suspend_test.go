@@ -50,6 +50,8 @@ func suspendedUpdates(o installation.Observed, d installation.Decision) bool {
 	ends := !slices.Contains([]lsv1alpha1.Operation{"", lsv1alpha1.OperationReconcile, lsv1alpha1.OperationForceReconcile}, o.Operation)
 	resting := o.Phase == "" || o.Phase.IsCompleted()
 	switch {
+	case o.DeletionAsked && !o.Deleting: // That is a nested installation.
+		return true
 	case o.Deleting || o.Ignored || !o.Finalizer && o.Phase != "", !o.Updated && (ends || o.Phase == lsv1alpha1.PhasePendingDependencies):
 		return alike(suspended, d)
 	case resting && !o.Updated:

@@ -36,6 +36,7 @@ func behind(c *installation.Child)  { c.UpToDate = false }
 func leaving(c *installation.Child) { c.Deleting = true }
 func nested(c *installation.Child)  { c.Kind, c.Name = installation.ChildInstallation, "n" }
 func stuck(c *installation.Child)   { c.Kind, c.Name = installation.ChildInstallation, "stuck" }
+func aware(c *installation.Child)   { c.DeletionAsked = true }
 func ofJobs(c *installation.Child)  { c.Flow = lsv1alpha1.FlowJob }
 func queued(c *installation.Child)  { c.Operation = lsv1alpha1.OperationReconcile }
 
@@ -59,6 +60,7 @@ var broods = [][]installation.Child{
 	{child(lsv1alpha1.PhaseFailed, leaving)},
 	{child(lsv1alpha1.PhaseSucceeded), child(lsv1alpha1.PhaseAborted, nested)},
 	{child(lsv1alpha1.PhaseFailed), child(lsv1alpha1.PhasePendingDependencies, nested)},
+	{child(lsv1alpha1.PhaseProgressing, aware), child(lsv1alpha1.PhaseProgressing, nested)},
 	{child(lsv1alpha1.PhaseSucceeded), child(lsv1alpha1.PhaseSucceeded, nested)},
 	{child(lsv1alpha1.PhaseFailed, leaving), child(lsv1alpha1.PhaseSucceeded, nested)},
 }
@@ -79,6 +81,7 @@ var surroundings = []installation.Observed{
 	{Predecessors: []installation.Sibling{sibling(lsv1alpha1.PhaseSucceeded, func(s *installation.Sibling) { s.UpToDate = false })}},
 	{Successors: []installation.Sibling{sibling(lsv1alpha1.PhaseSucceeded)}},
 	{Successors: []installation.Sibling{sibling(lsv1alpha1.PhaseSucceeded)}, IgnoreSuccessors: true},
+	{DeletionAsked: true},
 }
 
 var errMissing = error(&failure.Wait{Reason: lsv1alpha1.ReasonWaitingForImports, For: "DataObject ns/a"})
@@ -90,7 +93,7 @@ var oneStuck = map[string]bool{"stuck": true}
 func facts(bits int, o installation.Observed) installation.Observed {
 	on := func(bit int) bool { return bits&(1<<bit) != 0 }
 	o.Deleting, o.Finalizer, o.Ignored, o.Changed, o.Entered, o.Updated = on(0), on(1), on(2), on(3), on(4), on(5)
-	o.Continuous, o.Chosen, o.Now = true, lsv1alpha1.FlowContinuous, noon
+	o.Continuous, o.Chosen, o.Now, o.DeletionAsked = true, lsv1alpha1.FlowContinuous, noon, o.DeletionAsked || o.Deleting
 	if on(6) {
 		o.ImportsChanged = []string{"a"}
 	}
@@ -175,6 +178,8 @@ func act(o installation.Observed, effect installation.Effect) (installation.Obse
 		change(e.Children, func(c *installation.Child) { c.Operation = e.Operation })
 	case installation.Convert:
 		change(e.Children, func(c *installation.Child) { c.Flow, c.UpToDate = e.Flow, false })
+	case installation.Tell:
+		change(e.Children, func(c *installation.Child) { c.DeletionAsked = true })
 	case installation.DeleteChildren:
 		change(e.Children, func(c *installation.Child) {
 			c.WithoutUninstall = o.WithoutUninstall

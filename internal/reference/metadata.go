@@ -58,7 +58,7 @@ var metadataTexts = map[string]string{
 	"container.deployer.landscaper.gardener.cloud/state":                "Where the state is: the prefix of the Secrets, their number and the checksum.",
 	"container.deployer.landscaper.gardener.cloud/spec":                 "The hash of the deploy item when the pod was created.",
 	"espalier.dev/deletion-marks":                                       "On a root installation: the annotations with which a command is about to delete it, and until when they apply. A later deletion ignores them.",
-	"espalier.dev/deletion-asked":                                       "On an object that takes part in a job: the deletion of an object above it is requested. The value is the UID of the object.",
+	"espalier.dev/deletion-asked":                                       "On an object in progress: the deletion of an object above it is requested. The value is the UID of the object.",
 	"espalier.dev/flow-generation":                                      "The generation of a deploy item that a change to the job flow created, and that was deployed before.",
 	"espalier.dev/granted-job":                                          "The ID of a job that was requested, and the UID of the object it was granted to.",
 	"espalier.dev/heard-of":                                             "On a root installation: the last job reported by each predecessor.",

@@ -217,19 +217,27 @@ func (w *world) toldOf(item string) {
 	w.Errorf("nobody was told that what %s has deployed stays", item)
 }
 
-// The cluster of a Target is unreachable. The job that deploys ends when the deletion is requested; the deletion leaves nothing behind
-// silently, and names the way out.
-func TestJOB46_ADeletionWhileTheTargetCannotBeReached(t *testing.T) {
+// The cluster of a Target is unreachable. Work that deploys ends when the deletion is requested, in both flows; the deletion leaves nothing
+// behind silently, and names the way out.
+func TestJOB46_CON44_ADeletionWhileTheTargetCannotBeReached(t *testing.T) {
+	for _, flow := range []lsv1alpha1.Flow{lsv1alpha1.FlowJob, lsv1alpha1.FlowContinuous} {
+		t.Run(string(flow), func(t *testing.T) { deleteUnreached(t, flow) })
+	}
+}
+
+func deleteUnreached(t *testing.T, flow lsv1alpha1.Flow) {
 	w := newWorld(t)
 	w.create(
 		strings.Replace(clusterTarget, "KUBECONFIG", deadKubeconfig, 1),
 		installationOf(
 			"app",
-			"context: default",
+			"flow: "+string(flow),
 			strings.Replace(deployed("cluster", w.Namespace, "one"), "      target:", "      timeout: none\n      target:", 1),
 		),
 	)
-	w.request("app")
+	if flow == lsv1alpha1.FlowJob {
+		w.request("app")
+	}
 	testkit.Eventually(
 		t,
 		w.APIServer,
@@ -253,7 +261,7 @@ func TestJOB46_ADeletionWhileTheTargetCannotBeReached(t *testing.T) {
 	if !slices.ContainsFunc(recorder.Of(item), func(r testkit.Revision) bool {
 		return r.Field("status.phase") == string(lsv1alpha1.PhaseFailed) && r.Field("status.lastError.reason") == lsv1alpha1.ReasonInterrupted
 	}) {
-		t.Errorf("the job did not end because of the deletion:\n%s", recorder.Of(item))
+		t.Errorf("the work did not end because of the deletion:\n%s", recorder.Of(item))
 	}
 	w.Annotate(w.installation("app"), lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
 	testkit.EventuallyGone(t, w.APIServer, w.installation("app"))

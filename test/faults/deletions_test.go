@@ -39,15 +39,12 @@ var endingWorkloads = []workload{
 type way struct {
 	begin   func(*testkit.InstallationBuilder) *testkit.InstallationBuilder
 	succeed func(t testing.TB, s *scene, name string)
-	// ends is set if the deletion of a root ends its work, and then uninstalls. Otherwise it waits until the work is given up.
-	ends bool
 }
 
 var (
 	inJobs = way{
 		begin:   (*testkit.InstallationBuilder).Reconcile,
 		succeed: func(t testing.TB, s *scene, name string) { t.Helper(); s.succeeds(t, name) },
-		ends:    true,
 	}
 	inContinuity = way{
 		begin:   (*testkit.InstallationBuilder).Continuous,
@@ -121,7 +118,7 @@ func (s *scene) sink(t *testing.T) {
 	s.takeAway(t, "yacht")
 }
 
-// wreck deletes a root that cannot be deployed because its cluster is unreachable.
+// wreck deletes a root that cannot be deployed because its cluster is unreachable. That ends the work, so that the deletion can start.
 func (s *scene) wreck(t *testing.T, w way) {
 	t.Helper()
 	b := blueprint{items: []any{on(farName, manifestItem("sail", s.namespace, "afloat", "ship"))}}
@@ -130,9 +127,7 @@ func (s *scene) wreck(t *testing.T, w way) {
 		return i.Status.Phase == lsv1alpha1.PhaseProgressing && i.Status.LastError != nil && i.Status.LastError.Reason == target.ReasonUnreachable
 	})
 	s.remove(t, "wreck")
-	if w.ends {
-		s.stops(t, sail)
-	}
+	s.stops(t, sail)
 	s.giveUp(t, s.installation("wreck"))
 	s.gone(t, "wreck")
 }

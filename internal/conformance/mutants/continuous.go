@@ -164,6 +164,16 @@ var continuous = []Mutant{
 		New: "return false && o.stuck(c)",
 	},
 	{
+		ID: "CON-44", Breaks: "a busy object does not hear of the deletion", File: continuousGoes,
+		Old: "if !o.DeletionAsked || len(unaware) == 0 {",
+		New: "if !o.DeletionAsked || len(unaware) < 9 {",
+	},
+	{
+		ID: "CON-44", Breaks: "what has never deployed anything needs its Target to be deleted", File: "internal/deployitem/settle.go",
+		Old: "if o.Untouched {",
+		New: "if o.Untouched && !o.Continuous {",
+	},
+	{
 		ID: "CON-50", Breaks: "the annotation ignore has no effect on an execution", File: continuousItems,
 		Old: "case o.Ignored && o.Phase.IsCompleted():",
 		New: "case o.Ignored && o.Phase == \"\":",

@@ -63,8 +63,7 @@ func Delete(ctx context.Context, c client.Writer, child client.Object) error {
 	return nil
 }
 
-// TellOfDeletion annotates a child that works on a job: the tree is being deleted and, if withoutUninstall is set, what was installed
-// stays.
+// TellOfDeletion annotates a child in progress: the tree is being deleted and, if withoutUninstall is set, what was installed stays.
 func TellOfDeletion(ctx context.Context, c client.Client, child client.Object, withoutUninstall bool) error {
 	return loop.PatchMetadata(ctx, c, child, func(m metav1.Object) {
 		annotations := m.GetAnnotations()

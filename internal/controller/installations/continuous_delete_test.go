@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/run"
 	"espalier.dev/internal/testkit"
 )
 
@@ -249,4 +250,38 @@ func TestCON22_CON30_DependenciesAreAwaitedUnlessForced(t *testing.T) {
 	})
 	w.operate("mill", lsv1alpha1.OperationForceReconcile)
 	w.completed("mill", lsv1alpha1.PhaseSucceeded)
+}
+
+// What waits for a Target that does not exist ends when the root is deleted. No deployer has ever changed anything for it, so it goes.
+func TestJOB46_CON44_ADeletionEndsItemsThatWaitForTheirTarget(t *testing.T) {
+	for name, works := range map[string]bool{"alone": false, "beside one that works": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			top := ""
+			if works {
+				top = deploy(item("top", endless))
+			}
+			leaf := header + deploy(strings.Replace(untouchable, "name: one", "name: low", 1))
+			middle := header + nest(sub{name: "leaf", blueprint: leaf})
+			w.create(w.installation("root", header+nest(sub{name: "middle", blueprint: middle})+top).Continuous().Build())
+			low := w.itemOf("leaf", lsv1alpha1.PhaseProgressing)
+			w.itemEventually(low, "waiting for its Target", func(i *lsv1alpha1.DeployItem) bool {
+				return run.ReadyReason(&i.Status.RunStatus) == lsv1alpha1.ReasonNoTargetFound
+			})
+			if works {
+				w.itemOf("root", lsv1alpha1.PhaseProgressing)
+			}
+			recorder := w.recorded()
+			w.delete("root")
+			if works { // That is not cut short.
+				w.itemOf("leaf", lsv1alpha1.PhaseFailed)
+				w.eventually(w.level("middle"), "ended", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseFailed })
+				w.play(w.itemOf("root", lsv1alpha1.PhaseProgressing), lsv1alpha1.PhaseSucceeded)
+			}
+			w.vanished("root")
+			if !overtaken(recorder.Of(low)) {
+				t.Errorf("the item did not end because of the deletion:\n%s", recorder.Of(low))
+			}
+		})
+	}
 }

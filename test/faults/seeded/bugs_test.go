@@ -444,10 +444,19 @@ var bugs = []faults.Bug{
 		Name: "deletion: a job outlives it that cannot reach its target",
 		Edits: []faults.Edit{{
 			File: itemDecide,
-			Old:  "if err == nil || !unreachable || !o.DeletionAsked || o.Continuous || InDeletionFlow(o.Deleting, o.Phase) {",
+			Old:  "if err == nil || !unreachable || !o.DeletionAsked || InDeletionFlow(o.Deleting, o.Phase) {",
 			New:  "if true {",
 		}},
 		Runs: []string{"strand "},
+	},
+	{
+		Name: "deletion: in the continuous flow, work that waits for its target does not hear of it",
+		Edits: []faults.Edit{{
+			File: "internal/installation/rules_continuous_delete.go",
+			Old:  "if !o.DeletionAsked || len(unaware) == 0 {",
+			New:  "if !o.DeletionAsked || len(unaware) >= 0 {",
+		}},
+		Runs: []string{"drift "},
 	},
 	{
 		Name:  "deletion: nobody is told what ends it",
