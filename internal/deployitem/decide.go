@@ -202,15 +202,17 @@ func awaitTargetObject(o Observed) Decision {
 	return wait(lsv1alpha1.ReasonNoTargetFound, "Target "+o.TargetName+" does not exist: create it, or correct spec.target"+untilDeadline(o))
 }
 
-// wayOut names the command that ends a deletion which cannot be executed.
-func wayOut(o Observed) string {
+func wayOut(o Observed) string { return WayOut(o.TargetName, o.Root) }
+
+// WayOut names the command that ends a deletion which cannot be executed. The names of the Target and of the root may be empty.
+func WayOut(target, root string) string {
 	where := ""
-	if o.TargetName != "" {
-		where = " to Target " + o.TargetName
+	if target != "" {
+		where = " to Target " + target
 	}
 	how := "espalier delete and the flag --without-uninstall"
-	if o.Root != "" {
-		how = "espalier delete " + o.Root + " --without-uninstall"
+	if root != "" {
+		how = "espalier delete " + root + " --without-uninstall"
 	}
 	return "; to leave behind what was deployed" + where + ", delete the root installation with " + how + " (annotation " +
 		lsv1alpha1.DeleteWithoutUninstallAnnotation + ")"

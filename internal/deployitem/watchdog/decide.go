@@ -9,6 +9,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/decision"
+	"espalier.dev/internal/deployitem"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/run"
 )
@@ -140,12 +141,15 @@ func DecideRestored(o Observed) Decision {
 }
 
 // watchContinuously releases what is deleted without uninstalling, and times out what takes too long. In the continuous flow, there is no
-// limit on the wait for a deployer: no request sets its start.
+// limit on the wait for a deployer: no request sets its start. The status of an item that is being deleted names the command that ends the
+// wait.
 func watchContinuously(o Observed) Decision {
 	switch {
 	case o.Deleting && o.WithoutUninstall && o.Finalizer:
 		return letGo(o)
 	case o.PickedUp && !o.Since.IsZero():
+		return watch(o)
+	case o.Due && !o.PickedUp && o.Deleting && !o.Since.IsZero() && o.Deadline.IsZero():
 		return watch(o)
 	case o.Due && !o.PickedUp:
 		return Decision{Wait: true, Why: reason(o)}
@@ -228,10 +232,11 @@ func reason(o Observed) decision.Reason {
 	if o.PickedUp {
 		return decision.Reason{Code: CodeInProgress, Message: fmt.Sprintf("deployer %s is working on %s%s", o.Deployer, o.Name, span(o))}
 	}
-	return decision.Reason{
-		Code:    lsv1alpha1.ReasonWaitingForDeployer,
-		Message: fmt.Sprintf("no deployer for type %s has picked up %s%s", o.Type, o.Name, span(o)),
+	message := fmt.Sprintf("no deployer for type %s has picked up %s%s", o.Type, o.Name, span(o))
+	if o.Continuous && o.Deleting {
+		message += deployitem.WayOut(o.Target, "")
 	}
+	return decision.Reason{Code: lsv1alpha1.ReasonWaitingForDeployer, Message: message}
 }
 
 // span returns " since 12:00; it fails at 12:05", as far as that is known.

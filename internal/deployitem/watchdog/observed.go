@@ -151,6 +151,9 @@ func waitOf(item *lsv1alpha1.DeployItem, pickupTimeout time.Duration) (since, de
 		}
 		return since, progressDeadline(item, since)
 	}
+	if deleted := item.DeletionTimestamp; !deleted.IsZero() && deployitem.FlowOf(item) == lsv1alpha1.FlowContinuous {
+		return deleted.Time, time.Time{}
+	}
 	if since.IsZero() || pickupTimeout == 0 {
 		return since, time.Time{}
 	}

@@ -378,6 +378,40 @@ func TestAContinuousItemThatIsNotPickedUpWaitsForItsDeployer(t *testing.T) {
 	}
 }
 
+// If an item of the continuous flow is deleted and no deployer picks that up, its status names the command that ends the deletion.
+func TestCON44_ADeletionWithoutADeployerNamesTheWayOut(t *testing.T) {
+	for name, status := range map[string]lsv1alpha1.DeployItemStatus{
+		"never deployed": {},
+		"deployed":       {RunStatus: lsv1alpha1.RunStatus{Phase: lsv1alpha1.PhaseSucceeded, ObservedGeneration: 1}},
+		"failed":         {RunStatus: lsv1alpha1.RunStatus{Phase: lsv1alpha1.PhaseFailed, ObservedGeneration: 1}},
+	} {
+		i := item("", "", "", time.Hour)
+		deleted := metav1.NewTime(noon)
+		i.Spec.Flow, i.Spec.Target, i.Status = lsv1alpha1.FlowContinuous, &lsv1alpha1.ObjectReference{Name: "east"}, status
+		i.DeletionTimestamp, i.Generation, i.Finalizers = &deleted, 2, []string{lsv1alpha1.Finalizer}
+		if done, d := walk(t, i, noon.Add(time.Second)); len(done) > 0 || d.RequeueAfter != 29*time.Second {
+			t.Errorf("%s: at once, it did %q, and looks again in %s", name, done, d.RequeueAfter)
+		}
+		for at, want := range []([]string){{"report the wait"}, nil} {
+			done, d := walk(t, i, noon.Add(time.Duration(at+1)*time.Minute))
+			if !slices.Equal(done, want) || d.RequeueAfter != 0 {
+				t.Errorf("%s: it did %q, want %q, and looks again in %s", name, done, want, d.RequeueAfter)
+			}
+		}
+		c := i.Status.Conditions[slices.IndexFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool {
+			return c.Type == lsv1alpha1.ConditionReconciling
+		})]
+		for _, word := range []string{"no deployer for type", "ns/east", "--without-uninstall", lsv1alpha1.DeleteWithoutUninstallAnnotation} {
+			if !strings.Contains(c.Message, word) {
+				t.Errorf("%s: the condition lacks %q: %s", name, word, c.Message)
+			}
+		}
+		if i.Status.Phase != status.Phase || i.Status.ObservedGeneration != status.ObservedGeneration {
+			t.Errorf("%s: changed to %+v", name, i.Status.RunStatus)
+		}
+	}
+}
+
 // A user who starts an item by hand writes status.jobID and nothing else.
 func TestJOB74_TimeOfAJobStartedByHandBeginsWhenItIsSeen(t *testing.T) {
 	fresh := item("", "b", "", 0)

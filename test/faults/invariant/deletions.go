@@ -11,17 +11,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/deployitem"
 	"espalier.dev/internal/target"
 	"espalier.dev/internal/testkit"
 )
 
-// deletionsEnd holds for every deploy item whose target is missing or unreachable while it is being deleted: its status names the command
-// that ends the deletion. And it holds for everything that is being deleted at the end of a history: it waits for such a deploy item.
+// deletionsEnd holds for every deploy item whose target is missing or unreachable while it is being deleted, or whose deployer is missing in
+// the continuous flow, which has no limit on that: its status names the command that ends the deletion. And it holds for everything that is
+// being deleted at the end of a history: it waits for such a deploy item.
 func deletionsEnd(history testkit.History) []Violation {
 	f := &findings{rule: "I23"}
 	replay(history, func(s step) {
-		if s.after != nil && isStuck(s.after) && !namesWayOut(s.after) && !s.ending {
-			f.add(s, "its target is missing or unreachable, and its status does not name the command that ends the deletion")
+		if s.after != nil && (isStuck(s.after) || isUnattended(s.after)) && !namesWayOut(s.after) && !s.ending {
+			f.add(s, "its target or its deployer is missing, and its status does not name the command that ends the deletion")
 		}
 	})
 	replayEnd(history, func(s step) {
@@ -49,6 +51,17 @@ func isStuck(o *object) bool {
 	status := typed[lsv1alpha1.DeployItem](o).Status
 	return status.LastError != nil && status.LastError.Reason == target.ReasonUnreachable ||
 		slices.ContainsFunc(status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Reason == lsv1alpha1.ReasonNoTargetFound })
+}
+
+// isUnattended reports whether a deploy item of the continuous flow reports that no deployer has picked up its deletion.
+func isUnattended(o *object) bool {
+	if o.id.Kind != kindDeployItem || !o.deleting() || o.keepsInstalled() {
+		return false
+	}
+	item := typed[lsv1alpha1.DeployItem](o)
+	return deployitem.FlowOf(item) == lsv1alpha1.FlowContinuous && slices.ContainsFunc(item.Status.Conditions, func(c lsv1alpha1.Condition) bool {
+		return c.Type == lsv1alpha1.ConditionReconciling && c.Reason == lsv1alpha1.ReasonWaitingForDeployer
+	})
 }
 
 func namesWayOut(o *object) bool {

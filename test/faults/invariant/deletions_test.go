@@ -28,6 +28,9 @@ func TestDeletionsEnd(t *testing.T) {
 		return tell().write("Installation root", dying()).write("Execution root", ownedBy("root"), dying()).
 			write("DeployItem a", append([]edit{item("root", "a"), phase("Deleting"), dying()}, edits...)...)
 	}
+	unattended := func(message string) *story {
+		return stuck(phase("Succeeded"), set(string(lsv1alpha1.FlowContinuous), "spec", "flow"), waits(lsv1alpha1.ReasonWaitingForDeployer, message))
+	}
 	check(t, "I23", map[string]example{
 		"all is gone": {
 			stuck(errs("Conflict", "once more")).delete("DeployItem a").delete("Execution root").delete("Installation root"), "",
@@ -43,11 +46,20 @@ func TestDeletionsEnd(t *testing.T) {
 		},
 		"the missing target is all": {
 			stuck(waits("NoTargetFound", "no target")).delete("DeployItem a").delete("Execution root").delete("Installation root"),
-			"DeployItem garden/a, revision 3: its target is missing or unreachable",
+			"DeployItem garden/a, revision 3: its target or its deployer is missing",
 		},
 		"the error is all": {
 			stuck(errs("TargetUnreachable", "refused")).delete("DeployItem a").delete("Execution root").delete("Installation root"),
-			"DeployItem garden/a, revision 3: its target is missing or unreachable",
+			"DeployItem garden/a, revision 3: its target or its deployer is missing",
+		},
+		"the missing deployer is told": {unattended(wayOut), ""},
+		"the missing deployer is all": {
+			unattended("no deployer").delete("DeployItem a").delete("Execution root").delete("Installation root"),
+			"DeployItem garden/a, revision 3: its target or its deployer is missing",
+		},
+		"a job has a limit": {
+			stuck(phase("Succeeded"), waits(lsv1alpha1.ReasonWaitingForDeployer, "no deployer")).
+				delete("DeployItem a").delete("Execution root").delete("Installation root"), "",
 		},
 		"with the namespace": {
 			tell().write("Namespace garden", dying()).write("DeployItem a", phase("Deleting"), dying(), waits("NoTargetFound", "no target")).
