@@ -17,7 +17,7 @@ import (
 func decideContinuously(o Observed) Decision {
 	switch {
 	case o.Ignored && o.Phase.IsCompleted():
-		return idle(run.ReasonIgnored, "frozen by annotation "+lsv1alpha1.IgnoreAnnotation)
+		return idle(run.ReasonIgnored, run.FrozenMessage(o.Deleted))
 	case !o.Deleted && !o.Finalizer:
 		return Decision{Do: []Effect{AddFinalizer{}}, Why: because(run.ReasonHeld, "adding the finalizer first")}
 	case o.leaves():

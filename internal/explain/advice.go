@@ -35,6 +35,12 @@ type Advice struct {
 // AdviceFor returns what to do about the cause of a chain.
 func AdviceFor(chain Chain) Advice {
 	link := chain.Cause()
+	if link.Reason == reasonNamespaceEnds {
+		return Advice{
+			Hint:    "the namespace is being deleted, and everything in it goes with it: if this does not change, check that the controllers run",
+			Kubectl: [][]string{{"describe", "namespace", link.Node.Namespace()}, describe(link.Node)},
+		}
+	}
 	if advice, pending := adviceForDeletion(link); pending {
 		return advice
 	}

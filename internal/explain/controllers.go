@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,26 +25,61 @@ type Controllers struct {
 	Now time.Time
 	// targets are the names of the Targets per namespace; nil if they could not be read.
 	targets map[string][]string
+	// ending are the namespaces that are being deleted, as far as they could be read.
+	ending map[string]bool
 }
 
-// Read returns Controllers that know which Targets exist, if the user may list them. It reads only their names, because Targets hold
-// credentials.
+// reasonNamespaceEnds is the reason of everything in a namespace that is being deleted.
+const reasonNamespaceEnds = "NamespaceTerminating"
+
+// Read returns Controllers that know which Targets exist, and whether the namespace is being deleted, if the user may read that. It reads
+// only metadata, because Targets hold credentials. An empty namespace means all.
 func Read(ctx context.Context, c client.Reader, namespace string, now time.Time) *Controllers {
+	controllers := &Controllers{Now: now, ending: endingOf(ctx, c, namespace)}
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(lsv1alpha1.SchemeGroupVersion.WithKind("TargetList"))
 	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
-		return &Controllers{Now: now}
+		return controllers
 	}
-	targets := map[string][]string{}
+	controllers.targets = map[string][]string{}
 	for _, target := range list.Items {
-		targets[target.Namespace] = append(targets[target.Namespace], target.Name)
+		controllers.targets[target.Namespace] = append(controllers.targets[target.Namespace], target.Name)
 	}
-	return &Controllers{Now: now, targets: targets}
+	return controllers
 }
+
+// endingOf returns the namespaces that are being deleted; none if they cannot be read.
+func endingOf(ctx context.Context, c client.Reader, namespace string) map[string]bool {
+	var found []metav1.PartialObjectMetadata
+	if namespace != "" {
+		one := metav1.PartialObjectMetadata{}
+		one.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+		if err := c.Get(ctx, client.ObjectKey{Name: namespace}, &one); err == nil {
+			found = append(found, one)
+		}
+	} else {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
+		if err := c.List(ctx, list); err == nil {
+			found = list.Items
+		}
+	}
+	ending := map[string]bool{}
+	for i := range found {
+		ending[found[i].Name] = !found[i].DeletionTimestamp.IsZero()
+	}
+	return ending
+}
+
+// ends reports whether an object is in a namespace that is being deleted.
+func (c *Controllers) ends(node *objecttree.Node) bool { return c != nil && c.ending[node.Namespace()] }
 
 // explain says what holds up an object with a job. It returns false if the status knows better, because the cause was found while acting,
 // such as a missing import, or is what a deployer waits for.
 func (c Controllers) explain(node *objecttree.Node) (objecttree.Explanation, bool) {
+	if c.ends(node) {
+		return c.inEndingNamespace(node)
+	}
 	switch node.Kind {
 	case objecttree.Installation:
 		return c.installation(node)

@@ -35,6 +35,28 @@ func saysMore(said, decided objecttree.Explanation) bool {
 	return same && said.Reason == decided.Reason && strings.Contains(more, ", which takes effect afterwards")
 }
 
+// inEndingNamespace calls the decision functions for a namespace that is being deleted: neither jobs nor what is deployed matter there.
+func (c Controllers) inEndingNamespace(node *objecttree.Node) (objecttree.Explanation, bool) {
+	var why decision.Reason
+	switch node.Kind {
+	case objecttree.Installation:
+		s := c.snapshot(node)
+		s.NamespaceEnds = true
+		why = installation.Decide(installation.NewObserved(s)).Why
+	case objecttree.Execution:
+		s := c.executionSnapshot(node)
+		s.NamespaceEnds = true
+		why = execution.Decide(execution.NewObserved(s)).Why
+	default:
+		item, _ := node.DeployItem()
+		if item.DeletionTimestamp.IsZero() {
+			return objecttree.Explanation{Reason: reasonNamespaceEnds, Message: "the namespace is being deleted: no new work starts"}, true
+		}
+		why = watchdog.Decide(watchdog.NewObserved(watchdog.Snapshot{Item: item, NamespaceEnds: true, Now: c.Now})).Why
+	}
+	return objecttree.Explanation{Reason: reasonNamespaceEnds, Message: why.Message}, true
+}
+
 // snapshot returns the snapshot of an installation from its node. Everything below it was read from the API server itself, so what is
 // missing there is deleted.
 func (c Controllers) snapshot(node *objecttree.Node) installation.Snapshot {
@@ -116,6 +138,15 @@ func missing(object *lsv1alpha1.Installation, present []*lsv1alpha1.Installation
 }
 
 func (c Controllers) execution(node *objecttree.Node) (objecttree.Explanation, bool) {
+	o := execution.NewObserved(c.executionSnapshot(node))
+	if o.Continuous {
+		return continuousExecution(node, o)
+	}
+	return verdict(node, execution.Decide(o))
+}
+
+// executionSnapshot returns the snapshot of an execution from its node.
+func (c Controllers) executionSnapshot(node *objecttree.Node) execution.Snapshot {
 	object, _ := node.Execution()
 	s := execution.Snapshot{Execution: object, Complete: true, Now: c.Now}
 	for _, below := range node.Below {
@@ -126,11 +157,7 @@ func (c Controllers) execution(node *objecttree.Node) (objecttree.Explanation, b
 	s.Gone = slices.DeleteFunc(execution.Recorded(object), func(name string) bool {
 		return slices.ContainsFunc(node.Below, func(below *objecttree.Node) bool { return below.Name() == name })
 	})
-	o := execution.NewObserved(s)
-	if o.Continuous {
-		return continuousExecution(node, o)
-	}
-	return verdict(node, execution.Decide(o))
+	return s
 }
 
 // staying returns a decision without its next phase if that is the current one.

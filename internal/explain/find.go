@@ -67,10 +67,12 @@ func (f *finder) explore(node *objecttree.Node, way Chain) {
 	}
 }
 
-// exploreLosses finds problems below a node although everything there has succeeded: releases that others have taken over.
+// exploreLosses finds problems below a node although everything there has succeeded: releases that others have taken over, and objects that
+// a user has deleted.
 func (f *finder) exploreLosses(node *objecttree.Node) {
 	node.Walk(func(below *objecttree.Node) {
-		if below != node && below.State() == objecttree.Succeeded && below.Explain().Reason == objecttree.ReleaseTakenOver {
+		lost := below.Explain().Reason == objecttree.ReleaseTakenOver || below.DeletionAwaitsJob()
+		if below != node && below.State() == objecttree.Succeeded && lost {
 			f.explore(below, nil)
 		}
 	})
@@ -87,7 +89,8 @@ func (f *finder) explainedBy(blockers []*objecttree.Node) bool {
 
 func (f *finder) explain(node *objecttree.Node) objecttree.Explanation {
 	said := node.Explain()
-	if f.controllers == nil || node.State() != objecttree.Running && !(node.State() == objecttree.Failed && node.Continuous()) {
+	decides := node.State() == objecttree.Running || node.State() == objecttree.Failed && node.Continuous()
+	if f.controllers == nil || !decides && !f.controllers.ends(node) {
 		return said
 	}
 	if decided, ok := f.controllers.explain(node); ok {

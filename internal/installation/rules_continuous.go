@@ -16,7 +16,7 @@ import (
 func decideContinuously(o Observed) Decision {
 	switch {
 	case o.Frozen():
-		return stay(run.ReasonIgnored, "frozen by annotation "+lsv1alpha1.IgnoreAnnotation)
+		return stay(run.ReasonIgnored, run.FrozenMessage(o.Deleting))
 	case o.keepsStill():
 		return keepStill(o)
 	case !o.Deleting && !o.Finalizer:

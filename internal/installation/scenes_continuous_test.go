@@ -388,7 +388,7 @@ func TestCON12_CON40_CON41_CON42_CON43_CON44_Deletion(t *testing.T) {
 			settled(lsv1alpha1.PhaseSucceeded, gone, func(o *installation.Observed) { o.Ignored = true }),
 			nil,
 			lsv1alpha1.PhaseSucceeded,
-			"frozen by",
+			"the requested deletion starts once",
 		},
 	})
 }

@@ -32,7 +32,7 @@ func (n *Node) continuousState() State {
 	switch {
 	case phase == "" && held:
 		return NotStarted
-	case phase == "" || !phase.IsFinal() || n.behind() && !n.frozen() && !held:
+	case phase == "" || !phase.IsFinal() || n.behind() && !n.Frozen() && !held, n.DeletionRests():
 		return Running
 	case phase == lsv1alpha1.PhaseSucceeded:
 		return Succeeded
@@ -59,12 +59,17 @@ func (n *Node) DeletionFailed() bool {
 	}
 }
 
+// DeletionRests reports whether the requested deletion of the object does not start because the annotation freezes the object.
+func (n *Node) DeletionRests() bool {
+	return n.Frozen() && !n.Object.GetDeletionTimestamp().IsZero() && n.behind()
+}
+
 func (n *Node) asked() bool {
 	operations := []lsv1alpha1.Operation{lsv1alpha1.OperationReconcile, lsv1alpha1.OperationForceReconcile, lsv1alpha1.OperationAbort}
 	return slices.Contains(operations, lsv1alpha1.Operation(n.Object.GetAnnotations()[lsv1alpha1.OperationAnnotation]))
 }
 
-// frozen reports whether the annotation keeps the controllers from processing a completed object.
-func (n *Node) frozen() bool {
-	return n.Kind != DeployItem && n.Status.Phase.IsCompleted() && n.Object.GetAnnotations()[lsv1alpha1.IgnoreAnnotation] == "true"
+// Frozen reports whether the annotation keeps the controllers from processing a completed object of the continuous flow.
+func (n *Node) Frozen() bool {
+	return n.Kind != DeployItem && n.Continuous() && n.Status.Phase.IsCompleted() && n.Object.GetAnnotations()[lsv1alpha1.IgnoreAnnotation] == "true"
 }

@@ -107,6 +107,9 @@ func (n *Node) Explain() Explanation {
 	if n.HeldBack() {
 		return n.suspended()
 	}
+	if n.DeletionRests() {
+		return Explanation{Reason: run.ReasonIgnored, Message: run.FrozenMessage(true)}
+	}
 	switch n.State() {
 	case Succeeded:
 		if lost := n.takenOver(); lost.Reason != "" {
@@ -146,7 +149,7 @@ func (n *Node) unreached() string {
 
 func (n *Node) outdated() Explanation {
 	if n.Continuous() {
-		if n.frozen() && n.Object.GetGeneration() != n.Status.ObservedGeneration {
+		if n.Frozen() && n.Object.GetGeneration() != n.Status.ObservedGeneration {
 			return Explanation{
 				Reason:  lsv1alpha1.ReasonOutdated,
 				Message: "the spec has changed, which has no effect while annotation " + lsv1alpha1.IgnoreAnnotation + " is set",
@@ -154,10 +157,23 @@ func (n *Node) outdated() Explanation {
 		}
 		return Explanation{}
 	}
+	if n.DeletionAwaitsJob() {
+		return Explanation{
+			Reason:  run.ReasonDeleting,
+			Message: n.Title() + " is being deleted, and stays until the next job of " + n.Top().Title(),
+		}
+	}
 	if n.Kind == Installation && n.Above == nil && n.Object.GetGeneration() != n.Status.ObservedGeneration {
 		return Explanation{Reason: lsv1alpha1.ReasonOutdated, Message: "the spec has changed since the last job"}
 	}
 	return Explanation{}
+}
+
+// DeletionAwaitsJob reports whether the object is being deleted without its root, and only a job of that root ends the deletion.
+func (n *Node) DeletionAwaitsJob() bool {
+	top := n.Top()
+	alone := n != top && top.Kind == Installation && !n.Object.GetDeletionTimestamp().IsZero() && top.Object.GetDeletionTimestamp().IsZero()
+	return alone && !n.Continuous() && n.Status.IsFinished() && top.Status.IsFinished()
 }
 
 // problem prefers the last error, and otherwise uses the conditions, which say what is awaited.

@@ -5,6 +5,7 @@ package objecttree_test
 
 import (
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -69,7 +70,7 @@ func TestStateOfARoot(t *testing.T) {
 
 // In the continuous flow, an object is running whenever its status does not refer to its current spec and requests.
 func TestStateInTheContinuousFlow(t *testing.T) {
-	const operation, ignore = lsv1alpha1.OperationAnnotation, lsv1alpha1.IgnoreAnnotation
+	const operation, ignore, deletedNow = lsv1alpha1.OperationAnnotation, lsv1alpha1.IgnoreAnnotation, "deleted"
 	for name, test := range map[string]struct {
 		phase       lsv1alpha1.Phase
 		behind      bool
@@ -77,21 +78,29 @@ func TestStateInTheContinuousFlow(t *testing.T) {
 		state       objecttree.State
 		shown       string
 	}{
-		"new":                {"", true, nil, objecttree.Running, "Triggered"},
-		"on its way":         {lsv1alpha1.PhaseProgressing, false, nil, objecttree.Running, "Progressing"},
-		"waiting":            {lsv1alpha1.PhasePendingDependencies, true, nil, objecttree.Running, "PendingDependencies"},
-		"succeeded":          {lsv1alpha1.PhaseSucceeded, false, nil, objecttree.Succeeded, "Succeeded"},
-		"outdated":           {lsv1alpha1.PhaseSucceeded, true, nil, objecttree.Running, "Triggered"},
-		"frozen":             {lsv1alpha1.PhaseSucceeded, true, map[string]string{ignore: "true"}, objecttree.Succeeded, "Succeeded"},
-		"failed":             {lsv1alpha1.PhaseFailed, false, nil, objecttree.Failed, "Failed"},
-		"aborted":            {lsv1alpha1.PhaseAborted, false, nil, objecttree.Failed, "Aborted"},
-		"asked":              {lsv1alpha1.PhaseFailed, false, map[string]string{operation: "force-reconcile"}, objecttree.Running, "Triggered"},
-		"asked for no sense": {lsv1alpha1.PhaseFailed, false, map[string]string{operation: "interrupt"}, objecttree.Failed, "Failed"},
+		"new":                     {"", true, nil, objecttree.Running, "Triggered"},
+		"on its way":              {lsv1alpha1.PhaseProgressing, false, nil, objecttree.Running, "Progressing"},
+		"waiting":                 {lsv1alpha1.PhasePendingDependencies, true, nil, objecttree.Running, "PendingDependencies"},
+		"succeeded":               {lsv1alpha1.PhaseSucceeded, false, nil, objecttree.Succeeded, "Succeeded"},
+		"outdated":                {lsv1alpha1.PhaseSucceeded, true, nil, objecttree.Running, "Triggered"},
+		"frozen":                  {lsv1alpha1.PhaseSucceeded, true, map[string]string{ignore: "true"}, objecttree.Succeeded, "Succeeded"},
+		"failed":                  {lsv1alpha1.PhaseFailed, false, nil, objecttree.Failed, "Failed"},
+		"aborted":                 {lsv1alpha1.PhaseAborted, false, nil, objecttree.Failed, "Aborted"},
+		"asked":                   {lsv1alpha1.PhaseFailed, false, map[string]string{operation: "force-reconcile"}, objecttree.Running, "Triggered"},
+		"deleted":                 {lsv1alpha1.PhaseSucceeded, true, map[string]string{deletedNow: ""}, objecttree.Running, "Triggered"},
+		"deleted, frozen":         {lsv1alpha1.PhaseSucceeded, true, map[string]string{deletedNow: "", ignore: "true"}, objecttree.Running, "Triggered"},
+		"failed, deleted, frozen": {lsv1alpha1.PhaseFailed, true, map[string]string{deletedNow: "", ignore: "true"}, objecttree.Running, "Triggered"},
+		"not deleted, frozen":     {lsv1alpha1.PhaseFailed, false, map[string]string{deletedNow: "", ignore: "true"}, objecttree.Failed, "Failed"},
+		"asked for no sense":      {lsv1alpha1.PhaseFailed, false, map[string]string{operation: "interrupt"}, objecttree.Failed, "Failed"},
 	} {
 		root := installation("root", "", status(test.phase, "", ""))
 		root.Spec.Flow, root.Generation, root.Status.ObservedGeneration, root.Annotations = lsv1alpha1.FlowContinuous, 2, 2, test.annotations
 		if test.behind {
 			root.Status.ObservedGeneration = 1
+		}
+		if _, deleted := test.annotations[deletedNow]; deleted {
+			root.DeletionTimestamp = &metav1.Time{}
+			root.DeletionTimestamp.Time = time.Unix(1, 0)
 		}
 		var objects objecttree.Objects
 		objects.Put(root)

@@ -61,6 +61,15 @@ func ReadyReason(status *lsv1alpha1.RunStatus) string {
 	return status.Conditions[i].Reason
 }
 
+// FrozenMessage says that the annotation freezes an object, and its deletion if that was requested.
+func FrozenMessage(deleting bool) string {
+	message := "frozen by annotation " + lsv1alpha1.IgnoreAnnotation
+	if deleting {
+		message += "; the requested deletion starts once the annotation is removed"
+	}
+	return message
+}
+
 // Asked reports whether the continuous flow handles an operation.
 func Asked(operation lsv1alpha1.Operation) bool {
 	return operation == lsv1alpha1.OperationReconcile || operation == lsv1alpha1.OperationForceReconcile ||

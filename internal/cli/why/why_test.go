@@ -5,11 +5,13 @@ package why_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,6 +20,7 @@ import (
 	"espalier.dev/internal/cli/why"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/clitest"
+	"espalier.dev/internal/testkit/traffic"
 )
 
 func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
@@ -75,6 +78,9 @@ func TestAnswers(t *testing.T) {
 		"deletion-job":       {deletionDuringAJob, "shop"},
 		"deletion-target":    {deletionWithoutTarget, "shop"},
 		"deletion-failed":    {deletionFailed, "shop"},
+		"deletion-item":      {deletionOfAnItem, "shop"},
+		"deletion-frozen":    {deletionOfFrozen("shop"), "shop"},
+		"deletion-frozen-in": {deletionOfFrozen("shop-web"), "shop"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := testkit.Server(t)
@@ -310,6 +316,77 @@ func deletionWithoutTarget(t *testing.T, s scene) {
 func deletionFailed(t *testing.T, s scene) {
 	t.Helper()
 	doomed(t, s, lsv1alpha1.PhaseDeleteFailed, clitest.Error("TargetUnreachable", "connect to Target cluster: connection refused"))
+}
+
+// deletionOfAnItem is a tree in which a user has deleted a deploy item, and nothing else.
+func deletionOfAnItem(t *testing.T, s scene) {
+	t.Helper()
+	testkit.Create(t, s.server, testkit.Target(s.namespace, "cluster").Build())
+	shop := s.root("shop").Finalizer(lsv1alpha1.Finalizer).Build()
+	execution := clitest.ExecutionOf(shop, "web")
+	item := clitest.ItemOf(execution, "web")
+	shop.Status.RunStatus, execution.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseSucceeded), clitest.Status(lsv1alpha1.PhaseSucceeded)
+	item.Status.RunStatus, item.Finalizers = clitest.Status(lsv1alpha1.PhaseSucceeded), []string{lsv1alpha1.Finalizer}
+	clitest.Store(t, s.server, shop, execution, item)
+	if err := s.server.Client().Delete(t.Context(), item); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// deletionOfFrozen is a tree of the continuous flow whose deletion was requested, in which an installation is frozen.
+func deletionOfFrozen(frozen string) func(*testing.T, scene) {
+	return func(t *testing.T, s scene) {
+		t.Helper()
+		shop := s.root("shop").Continuous().Finalizer(lsv1alpha1.Finalizer).Build()
+		web := clitest.Nested(shop, "web").Continuous().Finalizer(lsv1alpha1.Finalizer).Build()
+		shop.Status.RunStatus, web.Status.RunStatus = flowing(lsv1alpha1.PhaseSucceeded), flowing(lsv1alpha1.PhaseSucceeded)
+		shop.Status.ConfigGeneration, web.Status.ConfigGeneration = "1", "1"
+		shop.Status.SubInstCache = &lsv1alpha1.SubInstCache{ActiveSubs: []lsv1alpha1.NamePair{{SpecName: "web", ObjectName: web.Name}}}
+		deleted := []client.Object{shop}
+		for _, installation := range []*lsv1alpha1.Installation{shop, web} {
+			if installation.Name == frozen {
+				installation.Annotations = map[string]string{lsv1alpha1.IgnoreAnnotation: "true"}
+			}
+		}
+		if frozen == web.Name {
+			shop.Status.Phase, deleted = lsv1alpha1.PhaseDeleting, append(deleted, web)
+		}
+		clitest.Store(t, s.server, shop, web)
+		for _, object := range deleted {
+			if err := s.server.Client().Delete(t.Context(), object.DeepCopyObject().(client.Object)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// In a namespace that is being deleted, neither jobs nor what is deployed matter. A user who may not read namespaces is told the rest.
+func TestInANamespaceThatIsBeingDeleted(t *testing.T) {
+	server := testkit.Server(t)
+	s := scene{server, server.Namespace(t)}
+	clitest.Shop(t, server, s.namespace)
+	// Nothing finishes the deletion of a namespace on this server.
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}
+	if err := server.Client().Delete(t.Context(), namespace); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"shop", "deployitem/shop-web-nginx"} {
+		got := s.ask(t, name)
+		if got.Code != cli.ExitOK || !strings.Contains(got.Stdout, "the namespace is being deleted") || !strings.Contains(got.Stdout, "kubectl describe namespace") ||
+			strings.Contains(got.Stdout, "uninstall") {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	front := clitest.Front(t, server, func(r *http.Request) *http.Response {
+		if strings.TrimSuffix(r.URL.Path, "/"+s.namespace) != "/api/v1/namespaces" {
+			return nil
+		}
+		return traffic.Refusal(r, http.StatusForbidden, metav1.StatusReasonForbidden)
+	})
+	if got := s.ask(t, "shop", "--kubeconfig="+front); got.Code != cli.ExitOK || strings.Contains(got.Stdout, "namespace is being") ||
+		!strings.Contains(got.Stdout, "WaitingForReadiness") {
+		t.Errorf("without the right to read namespaces: %+v", got)
+	}
 }
 
 func TestJSON(t *testing.T) {

@@ -52,6 +52,11 @@ type targetNames struct {
 
 var errNotListed = errors.New("the reader may not list targets")
 
+// Get returns an error: the page shows the statuses in a namespace that is being deleted.
+func (t targetNames) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return errNotListed
+}
+
 // List returns the names.
 func (t targetNames) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
 	metadata, ok := list.(*metav1.PartialObjectMetadataList)
