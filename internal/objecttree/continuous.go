@@ -71,5 +71,6 @@ func (n *Node) asked() bool {
 
 // Frozen reports whether the annotation keeps the controllers from processing a completed object of the continuous flow.
 func (n *Node) Frozen() bool {
-	return n.Kind != DeployItem && n.Continuous() && n.Status.Phase.IsCompleted() && n.Object.GetAnnotations()[lsv1alpha1.IgnoreAnnotation] == "true"
+	completed := n.Kind != DeployItem && n.Continuous() && n.Status.Phase.IsCompleted()
+	return completed && n.Object.GetAnnotations()[lsv1alpha1.IgnoreAnnotation] == "true"
 }

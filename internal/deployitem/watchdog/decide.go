@@ -141,21 +141,27 @@ func DecideRestored(o Observed) Decision {
 }
 
 // watchContinuously releases what is deleted without uninstalling, and times out what takes too long. In the continuous flow, there is no
-// limit on the wait for a deployer: no request sets its start. The status of an item that is being deleted names the command that ends the
-// wait.
+// limit on the wait for a deployer: no request sets its start.
 func watchContinuously(o Observed) Decision {
 	switch {
 	case o.Deleting && o.WithoutUninstall && o.Finalizer:
 		return letGo(o)
 	case o.PickedUp && !o.Since.IsZero():
 		return watch(o)
-	case o.Due && !o.PickedUp && o.Deleting && !o.Since.IsZero() && o.Deadline.IsZero():
-		return watch(o)
 	case o.Due && !o.PickedUp:
-		return Decision{Wait: true, Why: reason(o)}
+		return awaitDeployer(o)
 	default:
 		return idle(o)
 	}
+}
+
+// awaitDeployer waits for a deployer in the continuous flow. The status of an item that is being deleted names the command that ends the
+// wait.
+func awaitDeployer(o Observed) Decision {
+	if o.Deleting && !o.Since.IsZero() && o.Deadline.IsZero() {
+		return watch(o)
+	}
+	return Decision{Wait: true, Why: reason(o)}
 }
 
 func idle(o Observed) Decision {

@@ -16,9 +16,9 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// deletionsEnd holds for every deploy item whose target is missing or unreachable while it is being deleted, or whose deployer is missing in
-// the continuous flow, which has no limit on that: its status names the command that ends the deletion. And it holds for everything that is
-// being deleted at the end of a history: it waits for such a deploy item.
+// deletionsEnd holds for every deploy item whose target is missing or unreachable while it is being deleted, or, in the continuous flow,
+// which has no limit on that, whose deployer is missing: its status names the command that ends the deletion. And it holds for everything
+// that is being deleted at the end of a history: it waits for such a deploy item.
 func deletionsEnd(history testkit.History) []Violation {
 	f := &findings{rule: "I23"}
 	replay(history, func(s step) {
@@ -59,9 +59,10 @@ func isUnattended(o *object) bool {
 		return false
 	}
 	item := typed[lsv1alpha1.DeployItem](o)
-	return deployitem.FlowOf(item) == lsv1alpha1.FlowContinuous && slices.ContainsFunc(item.Status.Conditions, func(c lsv1alpha1.Condition) bool {
+	waits := slices.ContainsFunc(item.Status.Conditions, func(c lsv1alpha1.Condition) bool {
 		return c.Type == lsv1alpha1.ConditionReconciling && c.Reason == lsv1alpha1.ReasonWaitingForDeployer
 	})
+	return waits && deployitem.FlowOf(item) == lsv1alpha1.FlowContinuous
 }
 
 func namesWayOut(o *object) bool {
