@@ -57,24 +57,26 @@ type Output struct {
 	Warnings []string
 }
 
-// Render returns the objects that an installation needs. It returns either a complete result or an error.
+// Render returns the objects that an installation needs. It returns either a complete result, or an error and only the states that
+// templates have left until then: the error may quote their values.
 func (e *Engine) Render(in Input) (*Output, error) {
 	out := &Output{Warnings: in.Blueprint.Warnings}
 	run, err := e.prepare(in, out)
 	if err != nil {
-		return nil, err
+		return &Output{}, err
 	}
 	if out.DeployItems, err = run.deployItems(in.Installation.Namespace, out.Imports); err != nil {
-		return nil, err
+		return &Output{States: run.kept}, err
 	}
 	if out.Subinstallations, err = run.subinstallationsOf(in.Installation, out.Imports); err != nil {
-		return nil, err
+		return &Output{States: run.kept}, err
 	}
 	out.States = run.kept
 	return out, nil
 }
 
-// Exports returns the exports of an installation whose objects have all succeeded.
+// Exports returns the exports of an installation whose objects have all succeeded, and also after an error the states that templates have
+// left.
 func (e *Engine) Exports(in Input, values ExportValues) (*dataflow.Exports, States, error) {
 	out := &Output{}
 	run, err := e.prepare(in, out)
@@ -83,7 +85,7 @@ func (e *Engine) Exports(in Input, values ExportValues) (*dataflow.Exports, Stat
 	}
 	given, err := run.exportValues(out.Imports.Values, values)
 	if err != nil {
-		return nil, nil, err
+		return nil, run.kept, err
 	}
 	exports, err := e.ExportsOf(in, given)
 	return exports, run.kept, err

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package confidential determines which values an error about an object must not show: the content of the imports of its
-// installation, now and in the last job, of the installations that contain it, and of those whose exports it imports, and what clusters
-// have issued to their templates.
+// installation, now and in the last job, of the installations that contain it, and of those whose exports it imports; what clusters
+// have issued to their templates, and what these keep from job to job; and what looks secret in their exports.
 //
 // It runs only when there is an error to report, and then reads from the API server: so nothing is kept in memory, and a
 // deployer that runs without the other controllers knows as much as they do.
@@ -127,7 +127,11 @@ func (s *search) installation(ctx context.Context, inst *lsv1alpha1.Installation
 	if git := inst.Spec.Blueprint.Git; git != nil && git.SecretReference != nil {
 		needs.Secrets = append(needs.Secrets, git.SecretReference.Name)
 	}
+	needs.Secrets = append(needs.Secrets, inst.Status.StateSecrets...)
 	if err := s.answers(ctx, inst.Name); err != nil {
+		return err
+	}
+	if err := s.exports(ctx, inst.Name); err != nil {
 		return err
 	}
 	if err := s.former(ctx, inst); err != nil {
@@ -207,13 +211,38 @@ func (s *search) target(ctx context.Context, name string) error {
 	return s.exporterOf(ctx, dataflow.KindTarget, target)
 }
 
-// exporter adds what the exporter of a DataObject imports: the DataObject may be made from it.
+// exports adds what looks secret in the values that the deploy items of an installation have read from target clusters.
+func (s *search) exports(ctx context.Context, installation string) error {
+	object := &lsv1alpha1.DataObject{}
+	id := dataflow.ObjectID{Kind: "exports in DataObject", Name: dataflow.ExecutionExportName(installation)}
+	found, err := s.read(ctx, id, object)
+	if err != nil || !found {
+		return err
+	}
+	return s.exported(object)
+}
+
+func (s *search) exported(object *lsv1alpha1.DataObject) error {
+	var value any
+	if err := object.Data.Decode(&value); err != nil {
+		return fmt.Errorf("read the content of DataObject %s/%s: it is not JSON", object.Namespace, object.Name)
+	}
+	s.values.AddExport(value)
+	return nil
+}
+
+// exporter adds what looks secret in a DataObject that an installation has written, and what the installation imports: the DataObject may be
+// made from it.
 func (s *search) exporter(ctx context.Context, name string) error {
-	object := &metav1.PartialObjectMetadata{}
-	object.SetGroupVersionKind(lsv1alpha1.SchemeGroupVersion.WithKind(string(dataflow.KindDataObject)))
+	object := &lsv1alpha1.DataObject{}
 	found, err := s.read(ctx, dataflow.ObjectID{Kind: dataflow.KindDataObject, Name: name}, object)
 	if err != nil || !found {
 		return err
+	}
+	if dataflow.SourceOf(object) != "" {
+		if err := s.exported(object); err != nil {
+			return err
+		}
 	}
 	return s.exporterOf(ctx, dataflow.KindDataObject, object)
 }

@@ -157,3 +157,43 @@ func login(namespace string) *corev1.Secret {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "login"}, StringData: map[string]string{"password": "swordfish"},
 	}
 }
+
+// Generated passwords and what comes out of target clusters are secrets of the installation, and of those that import from it.
+func TestGeneratedAndExportedValuesStaySecret(t *testing.T) {
+	server := testkit.Server(t)
+	namespace := server.Namespace(t)
+	exporter := testkit.Installation(namespace, "exporter").Blueprint("{}").Build()
+	state := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: dataflow.StateSecret("exporter", dataflow.StateDeploy, "main")},
+		StringData: map[string]string{dataflow.StateSecretKey: `{"password": "generated-password"}`},
+	}
+	testkit.Create(t, server, exporter, state,
+		testkit.DataObject(namespace, dataflow.ExecutionExportName("exporter"), map[string]any{
+			"item": map[string]any{"password": "c3dvcmRmaXNo", "namespace": "shop", "host": "https://api.shop.example.com"},
+		}).Build(),
+		testkit.DataObject(namespace, "passed", map[string]any{"token": "fT3kq9ZpX1vW8rLm", "namespace": "shop"}).
+			Label(lsv1alpha1.DataObjectSourceLabel, dataflow.ContextOf("exporter")).Build(),
+		testkit.DataObject(namespace, "by-hand", map[string]any{"token": "written by a user 4711abcdef"}).Build(),
+	)
+	exporter.Status.StateSecrets = []string{state.Name}
+	if err := server.Client().Status().Update(t.Context(), exporter); err != nil {
+		t.Fatal(err)
+	}
+	importer := testkit.Installation(namespace, "importer").Blueprint("{}").ImportData("a", "passed").ImportData("b", "by-hand").Build()
+	reader := confidential.Reader{Live: server.Client()}
+	item := testkit.DeployItem(namespace, "web").Label(lsv1alpha1.ExecutionManagedByLabel, "exporter").Build()
+	const text = "generated-password, c3dvcmRmaXNo, swordfish, fT3kq9ZpX1vW8rLm, shop, https://api.shop.example.com, 4711abcdef"
+	const plain = "shop, https://api.shop.example.com, 4711abcdef"
+	for of, c := range map[string]struct {
+		secrets *masking.Values
+		want    string
+	}{
+		"the exporter":    {reader.OfInstallation(t.Context(), exporter), "<masked>, <masked>, <masked>, fT3kq9ZpX1vW8rLm, " + plain},
+		"its deploy item": {reader.OfDeployItem(t.Context(), item), "<masked>, <masked>, <masked>, fT3kq9ZpX1vW8rLm, " + plain},
+		"the importer":    {reader.OfInstallation(t.Context(), importer), "<masked>, <masked>, <masked>, <masked>, " + plain},
+	} {
+		if got := c.secrets.Text(text); got != c.want {
+			t.Errorf("%s: %q, want %q", of, got, c.want)
+		}
+	}
+}

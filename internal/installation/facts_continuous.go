@@ -26,6 +26,7 @@ func (o *Observed) observeContinuously(s Snapshot) {
 	o.attempt = Prepared{
 		Generation: inst.Generation, ImportsHash: status.ImportsHash, Imports: status.Imports, ConfigGeneration: status.ConfigGeneration,
 		Subs: status.SubInstCache, ExecutionRef: status.ExecutionReference, BlueprintRevision: status.BlueprintRevision,
+		StateSecrets: status.StateSecrets,
 	}
 	if read := s.Imports; read != nil {
 		o.ImportsChanged, o.ImportsMissing = changedImports(status, *read), read.Err

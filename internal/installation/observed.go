@@ -231,6 +231,8 @@ type Prepared struct {
 
 	Subs         *lsv1alpha1.SubInstCache
 	ExecutionRef *lsv1alpha1.ObjectReference
+	// StateSecrets are the names of the Secrets in which templates keep values.
+	StateSecrets []string
 	// Warnings name what has no effect in the blueprint and in the Context.
 	Warnings []string
 	// Overwritten describes how overwrites have changed the component that the spec names; empty if they have not.

@@ -68,6 +68,8 @@ type Plan struct {
 	Steps    []lsv1alpha1.ConditionType
 	// Generates is set if templates have generated values that are not stored.
 	Generates bool
+	// Kept are the states that templates have left, even if there is no plan: no error may show their values.
+	Kept blueprint.States
 }
 
 // StateWrite is the wanted content of a Secret.
@@ -115,6 +117,7 @@ func (p *Plan) fill(engine *blueprint.Engine, in Inputs) error {
 		return in.Err
 	}
 	out, err := engine.Render(in.Input)
+	p.Kept = out.States
 	if err != nil {
 		return err
 	}
@@ -146,6 +149,7 @@ func prepared(in Inputs, out *blueprint.Output, p *Plan) Prepared {
 		BlueprintRevision: in.Revision,
 		Warnings:          slices.Concat(out.Warnings, in.Ignored),
 		Overwritten:       in.Overwritten,
+		StateSecrets:      stateSecrets(in, p.States),
 	}
 	if in.Run.Flow == lsv1alpha1.FlowContinuous {
 		result.Imports, result.ConfigGeneration = ImportVersions(out.Resolved, hashes, in.Marks), in.Run.Version
@@ -317,6 +321,19 @@ func stateWrites(in Inputs, states blueprint.States) ([]StateWrite, error) {
 		}
 	}
 	return writes, nil
+}
+
+// stateSecrets returns the names of the Secrets with states of templates, once they are written.
+func stateSecrets(in Inputs, writes []StateWrite) []string {
+	names := map[string]bool{}
+	for name := range in.Stored {
+		names[name] = true
+	}
+	for _, write := range writes {
+		names[write.Name] = true
+	}
+	delete(names, dataflow.AnswersSecret(in.Installation.Name))
+	return slices.Sorted(maps.Keys(names))
 }
 
 // Stage contains the writes of a plan that do not depend on each other.

@@ -35,6 +35,8 @@ type ExportPlan struct {
 	Steps []lsv1alpha1.ConditionType
 	// Generates is set if templates have generated values that are not stored.
 	Generates bool
+	// Kept are the states that templates have left, even if there is no plan: no error may show their values.
+	Kept blueprint.States
 	// Warnings name values that the blueprint does not declare, and declared values that are missing but not required.
 	Warnings []string
 }
@@ -60,6 +62,7 @@ func (p *ExportPlan) fill(engine *blueprint.Engine, in ExportInputs) error {
 		return nil
 	}
 	exports, states, err := engine.Exports(in.Input, in.Values)
+	p.Kept = states
 	if err != nil {
 		return err
 	}

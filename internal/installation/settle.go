@@ -161,5 +161,5 @@ func countAutomatic(inst *lsv1alpha1.Installation, o *Observed) {
 // record writes the result of the effect Prepare to a status.
 func (p Prepared) record(status *lsv1alpha1.InstallationStatus) {
 	status.ObservedGeneration, status.ImportsHash, status.BlueprintRevision = p.Generation, p.ImportsHash, p.BlueprintRevision
-	status.SubInstCache, status.ExecutionReference = p.Subs, p.ExecutionRef
+	status.SubInstCache, status.ExecutionReference, status.StateSecrets = p.Subs, p.ExecutionRef, p.StateSecrets
 }

@@ -78,6 +78,9 @@ func record(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed {
 // giveUp records that an update has failed permanently: it is not retried with the same spec and the same imports, and a deletion
 // continues without it.
 func giveUp(inst *lsv1alpha1.Installation, o Observed) Observed {
+	if o.Plan != nil && o.Plan.Err == nil {
+		o.attempt.StateSecrets = o.Plan.Prepared.StateSecrets // What was written starts to work, and its errors must be masked.
+	}
 	o.attempt.record(&inst.Status)
 	remember(&inst.Status, o.attempt)
 	ObserveSpec(inst)

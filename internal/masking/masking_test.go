@@ -123,6 +123,40 @@ func TestHowMuchIsMasked(t *testing.T) {
 	}
 }
 
+func TestOfExportsOnlyWhatLooksSecretIsMasked(t *testing.T) {
+	encoded := base64.StdEncoding.EncodeToString([]byte("swordfish"))
+	for name, c := range map[string]struct {
+		exported any
+		text     string
+		want     string
+	}{
+		"a generated password":       {"fT3kq9ZpX1vW8rLm", "rejects fT3kq9ZpX1vW8rLm", "rejects " + Mask},
+		"a piece of it":              {"fT3kq9ZpX1vW8rLm.fT3kq9ZpX1vW8rLm", "rejects 9ZpX1vW8rLm.fT3kq...", "rejects " + Mask + "..."},
+		"a token of small letters":   {"0cc175b9c0f1b6a831c399e269772661", "rejects 0cc175b9c0f1b6a831c399e269772661", "rejects " + Mask},
+		"letters only":               {"qwfpgjluyarstdhneio", "rejects qwfpgjluyarstdhneio", "rejects " + Mask},
+		"in an object":               {map[string]any{"a": []any{"fT3kq9ZpX1vW8rLm"}}, "rejects fT3kq9ZpX1vW8rLm", "rejects " + Mask},
+		"in a document":              {"user: me\ntoken: fT3kq9ZpX1vW8rLm\n", "rejects fT3kq9ZpX1vW8rLm of user me", "rejects " + Mask + " of user me"},
+		"in a line":                  {"all is well here\nfT3kq9ZpX1vW8rLm\n", "all is well here, fT3kq9ZpX1vW8rLm", "all is well here, " + Mask},
+		"from a Secret":              {encoded, "rejects " + encoded, "rejects " + Mask},
+		"from a Secret, decoded":     {encoded, "rejects swordfish", "rejects " + Mask},
+		"a short word":               {"nginx", "rejects nginx", "rejects nginx"},
+		"a truth":                    {true, "it is true", "it is true"},
+		"a number":                   {12345678.0, "12345678", "12345678"},
+		"a word that looks encoded":  {"frontend", "namespace frontend", "namespace frontend"},
+		"a name":                     {"shop-production-eu-west-1", "namespace shop-production-eu-west-1", "namespace shop-production-eu-west-1"},
+		"an address":                 {"https://api.v2.shop.example.com:6443/x", "https://api.v2.shop.example.com:6443/x", "https://api.v2.shop.example.com:6443/x"},
+		"an IP address":              {"2001:db8:85a3:0:0:8a2e:370:7334", "2001:db8:85a3:0:0:8a2e:370:7334", "2001:db8:85a3:0:0:8a2e:370:7334"},
+		"a sentence":                 {"The database is ready.", "The database is ready.", "The database is ready."},
+		"a secret of fifteen, plain": {"fT3kq9ZpX1vW8rL", "fT3kq9ZpX1vW8rL", "fT3kq9ZpX1vW8rL"},
+	} {
+		v := &Values{}
+		v.AddExport(c.exported)
+		if got := v.Text(c.text); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 func TestValuesOfATarget(t *testing.T) {
 	kubeconfig := `
 apiVersion: v1

@@ -458,6 +458,11 @@ type InstallationStatus struct {
 	// +optional
 	AutomaticReconcileStatus *AutomaticReconcileStatus `json:"automaticReconcileStatus,omitempty"`
 
+	// stateSecrets are the names of the Secrets in which templates of the blueprint keep values from job to job, such as
+	// generated passwords.
+	// +optional
+	StateSecrets []string `json:"stateSecrets,omitempty"`
+
 	// dependentsToTrigger are installations that import from this one and must still be notified of its new exports.
 	// +optional
 	DependentsToTrigger []DependentToTrigger `json:"dependentsToTrigger,omitempty"`

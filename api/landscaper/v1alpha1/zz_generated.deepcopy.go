@@ -1340,6 +1340,11 @@ func (in *InstallationStatus) DeepCopyInto(out *InstallationStatus) {
 		*out = new(AutomaticReconcileStatus)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.StateSecrets != nil {
+		in, out := &in.StateSecrets, &out.StateSecrets
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.DependentsToTrigger != nil {
 		in, out := &in.DependentsToTrigger, &out.DependentsToTrigger
 		*out = make([]DependentToTrigger, len(*in))

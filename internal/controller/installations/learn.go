@@ -4,6 +4,7 @@
 package installations
 
 import (
+	"cmp"
 	"context"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -142,9 +143,7 @@ func (k *kind) plan(ctx context.Context, in installation.Inputs) *installation.P
 
 func (k *kind) planOnce(ctx context.Context, in *installation.Inputs) (plan *installation.Plan) {
 	err := k.answered(ctx, in, func() error { plan = installation.NewPlan(k.engine, *in); return plan.Err })
-	if err != nil {
-		plan.Err = err
-	}
+	plan.Err = withoutStates(*in, plan.Kept, cmp.Or(err, plan.Err))
 	return plan
 }
 
@@ -164,9 +163,7 @@ func (k *kind) exportPlan(ctx context.Context, inputs installation.Inputs) *inst
 
 func (k *kind) exportPlanOnce(ctx context.Context, in *installation.ExportInputs) (plan *installation.ExportPlan) {
 	err := k.answered(ctx, &in.Inputs, func() error { plan = installation.NewExportPlan(k.engine, *in); return plan.Err })
-	if err != nil {
-		plan.Err = err
-	}
+	plan.Err = withoutStates(in.Inputs, plan.Kept, cmp.Or(err, plan.Err))
 	return plan
 }
 
