@@ -231,8 +231,8 @@ func (s *search) exported(object *lsv1alpha1.DataObject) error {
 	return nil
 }
 
-// exporter adds what looks secret in a DataObject that an installation has written, and what the installation imports: the DataObject may be
-// made from it.
+// exporter adds what looks secret in a DataObject that an installation has written, and what the installation imports: the DataObject may
+// be made from it.
 func (s *search) exporter(ctx context.Context, name string) error {
 	object := &lsv1alpha1.DataObject{}
 	found, err := s.read(ctx, dataflow.ObjectID{Kind: dataflow.KindDataObject, Name: name}, object)
