@@ -140,6 +140,23 @@ func TestMetricsTellOfJobs(t *testing.T) {
 		}
 		p.awaitMetrics(t, `espalier_job_duration_seconds_count{result="Deleted"} 1`, `espalier_job_duration_seconds_count{result="Succeeded"} 1`)
 	})
+	t.Run("the log is calm", func(t *testing.T) { p.checkCalm(t) })
+}
+
+// checkCalm stops a process whose objects had finalizers, waited and were retried. Nobody can follow the advice on the names of finalizers,
+// which the API server sends with each write of them; and a stack says nothing about why something is retried.
+func (p *process) checkCalm(t *testing.T) {
+	t.Helper()
+	p.stop(t)
+	log := p.log.String()
+	if !strings.Contains(log, "Not done yet; retrying") {
+		t.Errorf("nothing was retried, so the test shows nothing of it:\n%s", log)
+	}
+	for _, unwanted := range []string{"domain-qualified finalizer name", `"stacktrace"`, "goroutine "} {
+		if at := strings.Index(log, unwanted); at >= 0 {
+			t.Errorf("the log has %s", log[max(0, at-200):min(len(log), at+200)])
+		}
+	}
 }
 
 // shardMetrics returns the metrics of a process that works on one of two shards; nobody works on the other one.
