@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	kubernetes "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -23,6 +24,7 @@ import (
 func main() {
 	folder := flag.String("root", "", "folder to write files to")
 	flag.Parse()
+	ctrl.SetLogger(klog.Background()) // The library, controller-runtime and client-go log to standard error.
 	if err := run(ctrl.SetupSignalHandler(), *folder); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)

@@ -4,7 +4,9 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,7 +44,8 @@ func launch(t *testing.T, folder string) {
 		folder,
 	) // It outlives the test's context, up to the cleanup.
 	cmd.Env = append(os.Environ(), runMain+"=1")
-	cmd.Stderr = os.Stderr
+	var log bytes.Buffer
+	cmd.Stderr = io.MultiWriter(os.Stderr, &log)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -52,6 +55,9 @@ func launch(t *testing.T, folder string) {
 		}
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("it did not end well: %v", err)
+		}
+		if !strings.Contains(log.String(), `"Starting workers" controller="file-deployer"`) {
+			t.Errorf("it logs nothing about its controller:\n%s", log.String())
 		}
 	})
 }
