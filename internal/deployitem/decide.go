@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -249,12 +250,16 @@ func untilDeadline(o Observed) string {
 	return failsAt + o.Deadline.UTC().Format(time.RFC3339)
 }
 
-// WithoutDeadline returns the message of a wait without the time at which it fails.
-func WithoutDeadline(message string) string {
+// nextAttempt matches the time of the next attempt in the message about an unreachable cluster.
+var nextAttempt = regexp.MustCompile(`, next attempt at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+
+// WithoutPlans returns the message of a wait or an error without the times of what was still to come: at which it fails, and at which the
+// next attempt is made. In the error that ends the work, they would stay for ever.
+func WithoutPlans(message string) string {
 	if at := strings.LastIndex(message, failsAt); at >= 0 {
-		return message[:at]
+		message = message[:at]
 	}
-	return message
+	return nextAttempt.ReplaceAllString(message, "")
 }
 
 func pickedUp(o Observed) decision.Reason {

@@ -132,11 +132,11 @@ func told(status *lsv1alpha1.DeployItemStatus) bool {
 // lastWordOf finds what a deployer that has picked up the item reports about its work. The report that it has started does not count.
 func lastWordOf(status *lsv1alpha1.DeployItemStatus) LastWord {
 	if e := status.LastError; e != nil {
-		return LastWord{Text: e.Message, Failed: true, Since: e.LastTransitionTime.Time}
+		return LastWord{Text: deployitem.WithoutPlans(e.Message), Failed: true, Since: e.LastTransitionTime.Time}
 	}
 	for _, c := range status.Conditions {
 		if c.Type == lsv1alpha1.ConditionReconciling && c.Reason != deployitem.CodePickedUp {
-			return LastWord{Text: deployitem.WithoutDeadline(c.Message), Since: c.LastUpdateTime.Time}
+			return LastWord{Text: deployitem.WithoutPlans(c.Message), Since: c.LastUpdateTime.Time}
 		}
 	}
 	return LastWord{}

@@ -300,6 +300,20 @@ func TestJOB74_ATimeoutKeepsWhatTheTimeWasSpentOn(t *testing.T) {
 			},
 			"has been failing since 2026-05-04T11:53:00Z: no route to example.org. To",
 		},
+		"an error with the time of the next attempt": {
+			lsv1alpha1.PhaseProgressing, func(i *lsv1alpha1.DeployItem) {
+				i.Status.LastError = &lsv1alpha1.Error{
+					Reason: "TargetUnreachable", LastTransitionTime: since,
+					Message: "the target cluster c has been unreachable since 2026-05-04T11:53:00Z, next attempt at 2026-05-04T12:00:30Z: no route",
+				}
+			},
+			": the target cluster c has been unreachable since 2026-05-04T11:53:00Z: no route. To",
+		},
+		"a wait for the next attempt": {
+			lsv1alpha1.PhaseProgressing,
+			waiting("TargetUnreachable", "c is unreachable, next attempt at 2026-05-04T12:00:30Z: no route; it fails at 2026-05-04T12:00:00Z"),
+			"has been waiting since 2026-05-04T11:53:00Z: c is unreachable: no route. To",
+		},
 		"silence": {
 			lsv1alpha1.PhaseProgressing,
 			waiting("PickedUp", "deployer x is working on it"),
