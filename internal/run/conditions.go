@@ -109,9 +109,9 @@ func AwaitBeginning(status *lsv1alpha1.RunStatus, why decision.Reason, now time.
 	status.Conditions = replaceStandard(status.Conditions, []lsv1alpha1.Condition{ready, state})
 }
 
-// withdraw restores the result of the last job in the conditions if the request for another one was withdrawn before it was granted, or
+// Withdraw restores the result of the last job in the conditions if the request for another one was withdrawn before it was granted, or
 // must wait because a user has suspended the object.
-func withdraw(status *lsv1alpha1.RunStatus, o Outcome) {
+func Withdraw(status *lsv1alpha1.RunStatus, o Outcome) {
 	announced := slices.ContainsFunc(status.Conditions, func(c lsv1alpha1.Condition) bool {
 		return c.Type == lsv1alpha1.ConditionReady && c.Reason == ReasonRequested
 	})

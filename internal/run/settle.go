@@ -41,7 +41,7 @@ type Outcome struct {
 // object that never ran. It only reverts what Announce has written if the request was withdrawn.
 func Settle(status *lsv1alpha1.RunStatus, o Outcome) {
 	if atRest(status, o) {
-		withdraw(status, o)
+		Withdraw(status, o)
 		return
 	}
 	at := metav1.NewTime(o.Now)

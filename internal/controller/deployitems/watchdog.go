@@ -159,7 +159,7 @@ func (k *kind) Act(
 		})
 	case watchdog.TimeOut:
 		return o, e.Err
-	case watchdog.Adopt, watchdog.NoteJob, watchdog.Tell, watchdog.TellUnasked: // the status write does it
+	case watchdog.Announce, watchdog.Adopt, watchdog.NoteJob, watchdog.Tell, watchdog.TellUnasked: // the status write does it
 		return o, nil
 	default:
 		return o, fmt.Errorf("unknown effect %T: this is a bug in the controller", effect)

@@ -255,6 +255,12 @@ func TestOneRequestIsOneJobOfTheItem(t *testing.T) {
 		return i.Status.JobID != "first" && i.Status.IsFinished()
 	}))
 	recorder.Quiet(t, time.Second)
+	for _, r := range recorder.Of(item) {
+		ready, granted := r.Field("status.conditions[type=Ready].status"), r.Field("metadata.annotations["+run.GrantAnnotation+"]") != ""
+		if granted && r.Field("status.jobIDFinished") == "first" && ready == "True" {
+			t.Error("the request is gone, and Ready is that of the job before")
+		}
+	}
 	if jobs := recorder.Of(item).Transitions("status.jobID"); len(jobs) != 3 || again.Status.Phase != lsv1alpha1.PhaseSucceeded {
 		t.Errorf("jobs %q, ended as %s", jobs, again.Status.Phase)
 	}

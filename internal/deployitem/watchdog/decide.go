@@ -34,6 +34,8 @@ type (
 	AddFinalizer struct{}
 	// TellNamespace records, outside the namespace that is being deleted, that what the item has deployed may stay.
 	TellNamespace struct{}
+	// Announce records in the status that a job was requested. The status write does it.
+	Announce struct{}
 	// Grant replaces the request for a job by the ID of the new job.
 	Grant struct{}
 	// Adopt makes the granted job the current one. The status write does it.
@@ -53,6 +55,7 @@ func (DropExports) effect()     {}
 func (RemoveFinalizer) effect() {}
 func (AddFinalizer) effect()    {}
 func (TellNamespace) effect()   {}
+func (Announce) effect()        {}
 func (Grant) effect()           {}
 func (Adopt) effect()           {}
 func (NoteJob) effect()         {}
@@ -74,6 +77,9 @@ func (AddFinalizer) String() string { return "add the finalizer" }
 
 // String names the effect in errors.
 func (TellNamespace) String() string { return "report that what was deployed may stay" }
+
+// String names the effect in errors.
+func (Announce) String() string { return "announce the job" }
 
 // String names the effect in errors.
 func (Grant) String() string { return "grant the request" }
@@ -190,12 +196,15 @@ func goWithNamespace(o Observed) Decision {
 	}
 }
 
+// open starts a requested job. A client that sees that the request is gone must not find the result of the previous job in the status.
 func open(o Observed) Decision {
 	why := decision.Reason{Code: CodeRequested, Message: "a job for this deploy item alone was requested"}
-	switch o.Job.Open(o.Request) {
-	case run.OpenByGrant:
-		return Decision{Do: []Effect{Grant{}}, Why: why}
-	case run.OpenByAdoption:
+	switch opening := o.Job.Open(o.Request); {
+	case opening == run.OpenByGrant && !o.Announced:
+		return Decision{Do: []Effect{Announce{}}, Why: why}
+	case opening == run.OpenByGrant:
+		return Decision{Do: []Effect{Grant{}}, SaveFirst: true, Why: why}
+	case opening == run.OpenByAdoption:
 		return Decision{Do: []Effect{Adopt{}}, Why: why}
 	default:
 		d := idle(o)

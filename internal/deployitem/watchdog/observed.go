@@ -40,6 +40,8 @@ type Observed struct {
 	Job   run.Job
 	// Request is set while a separate job of the item is requested.
 	Request run.Request
+	// Announced is set unless the status shows the result of a job that could be mistaken for that of a requested one.
+	Announced bool
 	// NewJobID is the job that a request gets.
 	NewJobID string
 	// Idle is an operation on the item that has no effect there.
@@ -95,6 +97,7 @@ func NewObserved(s Snapshot) Observed {
 			Asked:     operation == lsv1alpha1.OperationTestReconcile,
 			GrantedID: run.ParseGrant(item.Annotations[run.GrantAnnotation], string(item.UID)),
 		},
+		Announced:        run.Announced(&status.RunStatus),
 		NewJobID:         s.NewJobID,
 		Continuous:       deployitem.FlowOf(item) == lsv1alpha1.FlowContinuous,
 		Deleting:         !item.DeletionTimestamp.IsZero(),
@@ -205,5 +208,5 @@ func Concerns(item *lsv1alpha1.DeployItem) bool {
 	_, asked := item.Annotations[lsv1alpha1.OperationAnnotation]
 	_, granted := item.Annotations[run.GrantAnnotation]
 	return asked || granted || damaged(item) || unasked(item) || !item.Status.IsFinished() || !item.DeletionTimestamp.IsZero() ||
-		deployitem.PickedUp(&item.Status)
+		deployitem.PickedUp(&item.Status) || run.ReadyReason(&item.Status.RunStatus) == run.ReasonRequested
 }

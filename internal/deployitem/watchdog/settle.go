@@ -23,6 +23,9 @@ func Settle(item *lsv1alpha1.DeployItem, o Observed, d Decision, err error) Obse
 		if failure.KindOf(err) == failure.Terminal {
 			end(item, o, err)
 		}
+	case does[Announce](d):
+		run.Announce(&status.RunStatus, o.Now)
+		o.Announced = true
 	case does[Adopt](d):
 		status.JobID, status.JobIDRequested = o.Request.GrantedID, o.Request.GrantedID
 		note(status, o)
@@ -34,6 +37,8 @@ func Settle(item *lsv1alpha1.DeployItem, o Observed, d Decision, err error) Obse
 	case does[Tell](d):
 		run.AwaitBeginning(&status.RunStatus, d.Why, o.Now)
 		o.Told = true
+	case !o.Job.Running():
+		run.Withdraw(&status.RunStatus, run.Outcome{Why: d.Why, Now: o.Now})
 	}
 	o.Phase, o.Job = status.Phase, run.JobOf(&status.RunStatus)
 	o.Since, o.Deadline = waitOf(item, o.pickupTimeout)

@@ -53,6 +53,9 @@ var rules = map[string]func(watchdog.Observed, watchdog.Decision) bool{
 	"a job begins only when the last one has finished": func(o watchdog.Observed, d watchdog.Decision) bool {
 		return !does[watchdog.Grant](d) && !does[watchdog.Adopt](d) || !o.Job.Running()
 	},
+	"a request goes only once the status no longer shows the job before": func(o watchdog.Observed, d watchdog.Decision) bool {
+		return !does[watchdog.Grant](d) || o.Announced && d.SaveFirst
+	},
 	"a grant is adopted once": func(o watchdog.Observed, d watchdog.Decision) bool {
 		return !does[watchdog.Adopt](d) || o.Request.GrantedID != "" && o.Request.GrantedID != o.Job.RequestedID
 	},
@@ -79,14 +82,14 @@ func TestRulesHoldForAllFacts(t *testing.T) {
 			for _, request := range requests {
 				for _, since := range moments {
 					for _, deadline := range moments {
-						for bits := range 1 << 9 {
+						for bits := range 1 << 10 {
 							o := watchdog.Observed{Phase: phase, Job: job, Request: request, Since: since, Deadline: deadline, Now: noon}
 							on := func(bit int) bool { return bits&(1<<bit) != 0 }
 							o.Continuous, o.Deleting, o.WithoutUninstall, o.Finalizer, o.Exported = on(0), on(1), on(2), on(3), on(4)
 							if on(5) {
 								o.Idle = lsv1alpha1.OperationInterrupt
 							}
-							o.PickedUp, o.NamespaceEnds, o.Damaged = on(6), on(7), on(8)
+							o.PickedUp, o.NamespaceEnds, o.Damaged, o.Announced = on(6), on(7), on(8), on(9)
 							seen++
 							d := watchdog.Decide(o)
 							for name, holds := range rules {
@@ -367,6 +370,22 @@ func TestAnItemThatIsNotPickedUpSaysSo(t *testing.T) {
 		if done, _ := walk(t, i, noon.Add(time.Minute)); len(done) > 0 || cmp.Diff(before, &i.Status) != "" {
 			t.Errorf("it is told again: %v", done)
 		}
+	}
+}
+
+// A request that is withdrawn after it was announced leaves the result of the last job.
+func TestAWithdrawnRequestForAnItemLeavesItsResult(t *testing.T) {
+	i := item(lsv1alpha1.PhaseSucceeded, "b", "b", time.Hour)
+	run.Announce(&i.Status.RunStatus, noon)
+	if !watchdog.Concerns(i) {
+		t.Error("the watchdog overlooks it")
+	}
+	walk(t, i, noon)
+	if ready := i.Status.Conditions[0]; ready.Type != lsv1alpha1.ConditionReady || ready.Status != lsv1alpha1.ConditionTrue {
+		t.Errorf("the conditions are %+v", i.Status.Conditions)
+	}
+	if watchdog.Concerns(i) {
+		t.Error("the watchdog has still something to do")
 	}
 }
 
