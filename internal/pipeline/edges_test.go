@@ -324,21 +324,25 @@ func TestPIP29_DeletionClosesPullRequests(t *testing.T) {
 			t.Error("the pipeline does not go")
 		}
 	})
-	t.Run("the Secret is gone", func(t *testing.T) {
-		s := deleted(t)
-		s.decide()
-		s.finish(Attempt{State: AttemptFailed, Error: AttemptError{Reason: ReasonNoCredentials, Message: "there is no Secret"}}).decide()
-		if s.Finalizer {
-			t.Error("the pipeline does not go")
-		}
-		if !slices.ContainsFunc(s.announced, func(n News) bool { return n.Reason == ReasonLeftOpen && strings.Contains(n.Message, "pulls/1") }) {
-			t.Errorf("nobody is told: %v", s.announced)
-		}
-		s.wantHolds("b:LeftOpen")
-		if record := s.record("b"); record.Error == nil || !strings.Contains(record.Error.Message, "pulls/1") {
-			t.Errorf("the record does not name what stays: %+v", record.Error)
-		}
-	})
+	for name, reason := range map[string]string{
+		"the Secret is gone": ReasonNoCredentials, "the Secret may not be read": ReasonCredentialsDenied,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := deleted(t)
+			s.decide()
+			s.finish(Attempt{State: AttemptFailed, Error: AttemptError{Reason: reason, Message: "there is no Secret"}}).decide()
+			if s.Finalizer {
+				t.Error("the pipeline does not go")
+			}
+			if !slices.ContainsFunc(s.announced, func(n News) bool { return n.Reason == ReasonLeftOpen && strings.Contains(n.Message, "pulls/1") }) {
+				t.Errorf("nobody is told: %v", s.announced)
+			}
+			s.wantHolds("b:LeftOpen")
+			if record := s.record("b"); record.Error == nil || !strings.Contains(record.Error.Message, "pulls/1") {
+				t.Errorf("the record does not name what stays: %+v", record.Error)
+			}
+		})
+	}
 	t.Run("closed, and the branch stays", func(t *testing.T) {
 		s := deleted(t)
 		s.decide()

@@ -21,6 +21,8 @@ const MaxWithdrawals = 6
 const (
 	// ReasonNoCredentials is why an attempt fails if its Secret does not exist.
 	ReasonNoCredentials = "SecretMissing"
+	// ReasonCredentialsDenied is why an attempt fails if its Secret may not be read.
+	ReasonCredentialsDenied = "SecretForbidden"
 	// ReasonLeftOpen is for pull requests that could not be closed and that a user must close.
 	ReasonLeftOpen = "PullRequestLeftOpen"
 )
@@ -97,11 +99,12 @@ func postponeWithdrawal(f facts, r record, failed AttemptError) record {
 	return r
 }
 
-// hopeless reports whether another attempt to close the pull request cannot succeed. If a deleted pipeline lacks its credentials, they
-// will not be restored.
+// hopeless reports whether another attempt to close the pull request cannot succeed. If a deleted pipeline lacks its credentials, or the
+// right to read them, nobody restores that.
 func hopeless(f facts, w *pipelines.Withdrawal, last Attempt) bool {
 	return last.State == AttemptFailed &&
-		(last.Error.Permanent || w.Attempts >= MaxWithdrawals || f.Deleted && last.Error.Reason == ReasonNoCredentials)
+		(last.Error.Permanent || w.Attempts >= MaxWithdrawals || f.Deleted && last.Error.Reason == ReasonCredentialsDenied ||
+			f.Deleted && last.Error.Reason == ReasonNoCredentials)
 }
 
 // leavesRepository reports whether no other pull requests of the environment will be opened in this repository.

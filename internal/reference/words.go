@@ -452,6 +452,11 @@ var failures = []area{
 			text: "The Secret with the credentials for the Git server does not exist.",
 			do:   "Create it. The controllers retry automatically.",
 		},
+		{
+			is:   "SecretForbidden",
+			text: "The controllers, or with `--tenancy=strict` the service account, may not read the Secret with the credentials for the Git server.",
+			do:   "Grant the right that the message names; see [tenancy](../tenancy.md). The controllers retry automatically.",
+		},
 		{is: "PullRequestLeftOpen", text: "A pull request could not be closed and is left to you.", do: "Close it in the Git server."},
 		{
 			is:   "NotAnInstallation",

@@ -94,6 +94,26 @@ func TestPIP29_WithoutCredentialsADeletionDoesNotWait(t *testing.T) {
 	testkit.EventuallyGone(t, w.APIServer, p)
 }
 
+// A Secret that may not be read any more, for example because the RoleBinding has gone first, is as good as none.
+func TestPIP29_ADeletionDoesNotWaitForASecretThatMayNotBeRead(t *testing.T) {
+	t.Parallel()
+	w, s := idleWorld(t), &spy{}
+	w.runSpied(s)
+	h := w.newHub(pipelines.GitProviderBitbucketServer)
+	builder, _ := h.pipeline()
+	p := builder.Build()
+	w.Create(p)
+	p = w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+	s.deny("/namespaces/" + w.Namespace + "/secrets/git")
+	w.Delete(p)
+	testkit.EventuallyGone(t, w.APIServer, p)
+	if event := w.untilEvent("p", pipeline.ReasonLeftOpen); !strings.Contains(event.Message, "pull-requests/1") ||
+		!strings.Contains(event.Message, "not you") {
+		t.Errorf("the event is %+v", event)
+	}
+	h.expect(t, "open")
+}
+
 // Without its finalizer, a pipeline would leave its pull request open.
 func TestPIP29_AFinalizerThatSomebodyRemovesComesBack(t *testing.T) {
 	t.Parallel()

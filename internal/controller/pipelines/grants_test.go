@@ -67,6 +67,13 @@ func (s *spy) about(text string) []string {
 	return slices.DeleteFunc(slices.Clone(s.paths), func(path string) bool { return !strings.Contains(path, text) })
 }
 
+// deny rejects requests whose path ends with this from now on.
+func (s *spy) deny(path string) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.refuse = path
+}
+
 func (s *spy) turnDeaf() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -84,7 +84,11 @@ func (p *pulls) open(
 	}
 	if err != nil {
 		err = fmt.Errorf("read Secret %s/%s with the credentials of the repository: %w", namespace, strategy.SecretRef.Name, err)
-		return place, "", tenancy.Explain(ctx, err)
+		explained := tenancy.Explain(ctx, err)
+		if apierrors.IsForbidden(err) || tenancy.Barred(ctx, err) {
+			explained = failure.NewRetryable(failure.Details{Reason: pipeline.ReasonCredentialsDenied}, explained)
+		}
+		return place, "", explained
 	}
 	credentials, err := gitprovider.CredentialsFrom(secret.Data)
 	if err != nil {
