@@ -6,6 +6,8 @@ package pipeline
 import (
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
@@ -23,14 +25,28 @@ func retire(f facts) outcome {
 	next := outcome{facts: f, ledger: l, status: f.Status}
 	next.status.ObservedGeneration, next.status.Environments, next.status.Requests = f.Generation, l.environments(), requests
 	next.status.Holds = holds(f, waits)
-	var going *told
-	if waiting {
-		first := next.status.Holds[0]
-		going = &told{ReasonDeleting, shorten("waiting before the deletion: environment "+first.Environment+": "+first.Message, maxMessage)}
+	if f.RequestedAt != "" {
+		next.status.LastHandledReconcileAt = f.RequestedAt
 	}
-	next.status.Conditions = conditions(f, condition(pipelines.ConditionPromotionPending, nil),
+	ready, going := ending(next.status.Holds, waiting)
+	next.status.Conditions = conditions(f, ready, condition(pipelines.ConditionPromotionPending, nil),
 		condition(pipelines.ConditionStalled, nil), condition(pipelines.ConditionReconciling, going))
 	return next
+}
+
+// ending returns the condition Ready of a pipeline that is being deleted, and what is under way if the deletion waits for something.
+func ending(holds []pipelines.Hold, waiting bool) (ready metav1.Condition, going *told) {
+	state := &told{ReasonDeleting, "being deleted"}
+	if len(holds) > 0 {
+		state.message = toldOf(holds[0]).message
+	}
+	if waiting {
+		state.message = shorten("waiting before the deletion: "+state.message, maxMessage)
+		going = state
+	}
+	ready = condition(pipelines.ConditionReady, state)
+	ready.Status = metav1.ConditionFalse
+	return ready, going
 }
 
 // leftOpen returns the promotions of an environment whose pull requests could not be closed.

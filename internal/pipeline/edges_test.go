@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
@@ -294,6 +295,30 @@ func TestPIP29_DeletionClosesPullRequests(t *testing.T) {
 		s.finish(done).decide()
 		if s.Finalizer {
 			t.Error("the pipeline does not go")
+		}
+	})
+	t.Run("told", func(t *testing.T) {
+		s := deleted(t)
+		s.RequestedAt = "now"
+		s.decide()
+		ready := meta.FindStatusCondition(s.Status.Conditions, pipelines.ConditionReady)
+		if ready.Status != metav1.ConditionFalse || ready.Reason != ReasonDeleting || !strings.Contains(ready.Message, "pulls/1 for revision 1 is being closed") {
+			t.Errorf("Ready is %+v", ready)
+		}
+		if handled := s.Status.LastHandledReconcileAt; handled != "now" {
+			t.Errorf("the request to reconcile is not answered, but %q", handled)
+		}
+		s.finish(failed(true)).decide()
+		ready = meta.FindStatusCondition(s.Status.Conditions, pipelines.ConditionReady)
+		if ready.Reason != ReasonDeleting || !strings.Contains(ready.Message, "close it yourself") {
+			t.Errorf("with a pull request that stays, Ready is %+v", ready)
+		}
+		s = newScene(t, notifications(), []Target{at("1")}, []Target{at("1")})
+		s.decide()
+		s.Deleted, s.Finalizer = true, true
+		s.decide()
+		if ready := meta.FindStatusCondition(s.Status.Conditions, pipelines.ConditionReady); ready.Message != "being deleted" {
+			t.Errorf("with nothing to wait for, Ready is %+v", ready)
 		}
 	})
 	t.Run("bounded attempts", func(t *testing.T) {

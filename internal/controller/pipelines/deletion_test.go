@@ -38,11 +38,16 @@ func TestPIP29_ADeletionSaysWhatItWaitsFor(t *testing.T) {
 	if reconciling == nil || reconciling.Reason != pipeline.ReasonDeleting {
 		t.Fatalf("the condition is %+v", reconciling)
 	}
+	ready := meta.FindStatusCondition(p.Status.Conditions, pipelines.ConditionReady)
+	if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != pipeline.ReasonDeleting {
+		t.Fatalf("the condition is %+v", ready)
+	}
 	why := pipeline.Why(pipeline.Recall(p, p.DeletionTimestamp.Time))
 	for place, text := range map[string]string{
-		"the hold":      p.Status.Holds[0].Message,
-		"the condition": reconciling.Message,
-		"why":           why[0].Message,
+		"the hold":        p.Status.Holds[0].Message,
+		"the condition":   reconciling.Message,
+		"condition Ready": ready.Message,
+		"why":             why[0].Message,
 	} {
 		for _, part := range []string{"pull-requests/1", "is being closed", "503"} {
 			if !strings.Contains(text, part) {
