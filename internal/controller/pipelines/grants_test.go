@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	espalier "espalier.dev/api/espalier/v1alpha1"
+	gitops "espalier.dev/api/gitops/v1alpha1"
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/testkit"
@@ -208,40 +209,42 @@ func TestPIP08_APipelineCannotChangeAnInstallationElsewhere(t *testing.T) {
 	w.until("p", "refused again", refused)
 }
 
-// Without the check, objects on the cluster of another namespace's Target are changed with its kubeconfig.
+// Without the check, objects on a cluster that is registered in another namespace are changed with the kubeconfig from there.
 func TestPIP08_APipelineCannotUseAClusterOfAnotherNamespace(t *testing.T) {
 	t.Parallel()
+	for kind, group := range map[pipelines.ClusterKind]string{
+		pipelines.ClusterKindTarget: lsv1alpha1.GroupName, pipelines.ClusterKindGitopsCluster: gitops.GroupName,
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			useForeignCluster(t, espalier.ReferenceGrantTo{Group: group, Kind: string(kind), Name: "cluster"})
+		})
+	}
+}
+
+func useForeignCluster(t *testing.T, cluster espalier.ReferenceGrantTo) {
 	w, spy := watchedWorld(t)
 	victim := w.APIServer.Namespace(t)
 	w.Create(installed(w.Namespace, "6.6.6"), installed(victim, "1.0.0"))
 	w.finish(w.Namespace, "first")
 	w.finish(victim, "first")
-	w.Create(
-		&corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: victim, Name: "kubeconfig"},
-			Data:       map[string][]byte{"kubeconfig": kubeconfigOf(t, w.APIServer)},
-		},
-		&lsv1alpha1.Target{ObjectMeta: metav1.ObjectMeta{Namespace: victim, Name: "cluster"}, Spec: lsv1alpha1.TargetSpec{
-			Type:      lsv1alpha1.TargetTypeKubernetesCluster,
-			SecretRef: &lsv1alpha1.LocalSecretReference{Name: "kubeconfig", Key: "kubeconfig"},
-		}},
-	)
+	w.registerCluster(victim, cluster)
 	through := pipelines.Target{
 		Namespace:  victim,
-		ClusterRef: &pipelines.ClusterReference{Kind: pipelines.ClusterKindTarget, Namespace: victim, Name: "cluster"},
+		ClusterRef: &pipelines.ClusterReference{Kind: pipelines.ClusterKind(cluster.Kind), Namespace: victim, Name: cluster.Name},
 	}
 	if err := w.attacker().Create(t.Context(), w.installations(through)); err != nil {
 		t.Fatal(err)
 	}
 	w.until("p", "refused", refused)
-	// A grant for applications does not cover clusters.
+	// A grant for applications does not cover clusters, nor does one for another cluster.
 	grant := testkit.Grant(victim, w.Namespace)
+	another := cluster
+	another.Name = "another"
 	w.Create(grant)
 	w.Create(&espalier.ReferenceGrant{
 		ObjectMeta: metav1.ObjectMeta{Namespace: victim, Name: "another-cluster"},
-		Spec: espalier.ReferenceGrantSpec{
-			From: grant.Spec.From, To: []espalier.ReferenceGrantTo{{Group: lsv1alpha1.GroupName, Kind: "Target", Name: "another"}},
-		},
+		Spec:       espalier.ReferenceGrantSpec{From: grant.Spec.From, To: []espalier.ReferenceGrantTo{another}},
 	})
 	other := w.installations(through)
 	other.Name = "later" // processed after the grants
@@ -253,10 +256,33 @@ func TestPIP08_APipelineCannotUseAClusterOfAnotherNamespace(t *testing.T) {
 	if seen := spy.about(victim); len(seen) > 0 {
 		t.Errorf("the other namespace was asked for: %v", seen)
 	}
-	w.Create(&espalier.ReferenceGrant{ObjectMeta: metav1.ObjectMeta{Namespace: victim, Name: "cluster"}, Spec: espalier.ReferenceGrantSpec{
-		From: grant.Spec.From, To: []espalier.ReferenceGrantTo{{Group: lsv1alpha1.GroupName, Kind: "Target", Name: "cluster"}},
-	}})
+	w.Create(&espalier.ReferenceGrant{
+		ObjectMeta: metav1.ObjectMeta{Namespace: victim, Name: "cluster"},
+		Spec:       espalier.ReferenceGrantSpec{From: grant.Spec.From, To: []espalier.ReferenceGrantTo{cluster}},
+	})
 	w.untilState("p", "prod", "6.6.6", pipelines.PromotionSucceeded)
+}
+
+// registerCluster registers the API server of the test as a cluster in a namespace.
+func (w *world) registerCluster(namespace string, as espalier.ReferenceGrantTo) {
+	w.Helper()
+	named := metav1.ObjectMeta{Namespace: namespace, Name: as.Name}
+	w.Create(&corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "kubeconfig"},
+		Data:       map[string][]byte{"kubeconfig": kubeconfigOf(w.T, w.APIServer)},
+	})
+	if as.Kind == string(pipelines.ClusterKindTarget) {
+		w.Create(&lsv1alpha1.Target{ObjectMeta: named, Spec: lsv1alpha1.TargetSpec{
+			Type:      lsv1alpha1.TargetTypeKubernetesCluster,
+			SecretRef: &lsv1alpha1.LocalSecretReference{Name: "kubeconfig", Key: "kubeconfig"},
+		}})
+		return
+	}
+	cluster := &gitops.GitopsCluster{
+		ObjectMeta: named, Spec: gitops.GitopsClusterSpec{SecretRef: &gitops.LocalObjectReference{Name: "kubeconfig"}},
+	}
+	w.Create(cluster)
+	w.becomesReady(cluster)
 }
 
 // Without the check, an appRef of kind Secret reveals whether a Secret of that name exists, and makes the controller watch Secrets.

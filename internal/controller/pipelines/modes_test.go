@@ -127,6 +127,11 @@ func (w *world) gitopsCluster(name string, leaf *testkit.APIServer) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name},
 		Data:       map[string][]byte{"kubeconfig": kubeconfigOf(w.T, leaf)},
 	}, cluster)
+	w.becomesReady(cluster)
+}
+
+func (w *world) becomesReady(cluster *gitops.GitopsCluster) {
+	w.Helper()
 	meta.SetStatusCondition(&cluster.Status.Conditions, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Test"})
 	if err := w.Client().Status().Update(w.Context(), cluster); err != nil {
 		w.Fatal(err)
