@@ -89,9 +89,10 @@ func (k *kind) inside(
 	do func(context.Context, Work) error,
 	name string,
 ) error {
-	limit := k.opts.CallTimeout
+	limit, short := k.opts.CallTimeout, false
 	if !o.Deadline.IsZero() && o.Running() {
-		limit = min(limit, o.Deadline.Sub(o.Now)*9/10)
+		left := o.Deadline.Sub(o.Now) * 9 / 10
+		limit, short = min(limit, left), left < limit
 	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -103,10 +104,18 @@ func (k *kind) inside(
 		}
 		return do(limited, work)
 	})
+	if short && isOver(limited) && errors.Is(err, context.DeadlineExceeded) && item.Status.LastError != nil {
+		return &deployitem.CutOff{After: limit, Err: err}
+	}
 	if o.Running() {
 		k.tellOfObstacle(ctx, item, name, err)
 	}
 	return err
+}
+
+// isOver reports whether the time of a call is over. A call may also be cancelled, because its job has ended.
+func isOver(limited context.Context) bool {
+	return errors.Is(context.Cause(limited), context.DeadlineExceeded)
 }
 
 // tellOfObstacle announces an obstacle: a target or a registry does not answer, rejects the credential, or lacks something that the item

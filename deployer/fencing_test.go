@@ -6,14 +6,21 @@ package deployer_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/deployer"
+	"espalier.dev/internal/deployitem"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/testkit"
 )
@@ -121,6 +128,41 @@ func TestACallHasALimit(t *testing.T) {
 	w.succeeds(w.item("short", func(i *lsv1alpha1.DeployItem) { i.Spec.Timeout = new(lsv1alpha1.Duration("50s")) }))
 	if limit := <-deadlines; limit > 45*time.Second {
 		t.Errorf("a call for an item with 50 seconds left may take %s, and cannot tell in time what it failed with", limit)
+	}
+}
+
+// A call that only the item's deadline cuts off does not hide why an earlier call failed.
+func TestACallThatIsCutOffKeepsTheCause(t *testing.T) {
+	w := newWorld(t)
+	clock := clocktesting.NewFakePassiveClock(time.Now().Truncate(time.Second))
+	almost := clock.Now().Add(deployitem.DefaultProgressTimeout - 2*time.Second)
+	d := &scripted{deploy: func(ctx context.Context, work deployer.Work) (deployer.Progress, error) {
+		if work.Now.Before(almost) {
+			clock.SetTime(almost)
+			return deployer.Progress{}, failure.NewRetryable(
+				failure.Details{Operation: "Install", Reason: "HookFailed", Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)}},
+				errors.New("install the release: the hook has failed"),
+			)
+		}
+		<-ctx.Done()
+		clock.SetTime(work.Now.Add(100 * time.Millisecond))
+		return deployer.Progress{}, failure.NewRetryable(
+			failure.Details{Operation: "Install", Reason: "TargetUnreachable"},
+			fmt.Errorf("the cluster did not answer in time, at %s: %w", work.Now, ctx.Err()),
+		)
+	}}
+	w.run(d, deployer.Options{Clock: clock})
+	item := testkit.Eventually(t, w.APIServer, w.item("slow"), testkit.Is("cut off twice", func(i *lsv1alpha1.DeployItem) bool {
+		return d.counted("deploy slow") > 3 && i.Status.LastError != nil && !strings.HasSuffix(i.Status.LastError.Message, "has failed")
+	}))
+	want := &lsv1alpha1.Error{Operation: "Install", Reason: "HookFailed", Codes: []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorConfigurationProblem}}
+	unsaid := cmpopts.IgnoreFields(lsv1alpha1.Error{}, "Message", "LastTransitionTime", "LastUpdateTime")
+	if diff := cmp.Diff(want, item.Status.LastError, unsaid); diff != "" {
+		t.Errorf("the last error (-want +got):\n%s", diff)
+	}
+	said := regexp.MustCompile(`^deploy: install the release: the hook has failed; a later attempt was cut off after 1\.\d+s$`)
+	if message := item.Status.LastError.Message; !said.MatchString(message) {
+		t.Errorf("the last error says %q", message)
 	}
 }
 

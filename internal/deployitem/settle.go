@@ -4,12 +4,15 @@
 package deployitem
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/failure"
 	"espalier.dev/internal/run"
 )
 
@@ -29,6 +32,7 @@ func Settle(item *lsv1alpha1.DeployItem, o Observed, d Decision, err error) Obse
 	if err == nil && d.Next == "" && !d.Wait {
 		return o // An intermediate step; the final step reports its result.
 	}
+	err = withCause(status.LastError, err)
 	run.Settle(&status.RunStatus, run.Outcome{
 		Next: d.Next, Why: d.Why, Err: err, Deleting: !o.Continuous && InDeletionFlow(o.Deleting, status.Phase), Now: o.Now,
 	})
@@ -39,6 +43,35 @@ func Settle(item *lsv1alpha1.DeployItem, o Observed, d Decision, err error) Obse
 	}
 	o.Ended = !o.Running()
 	return o
+}
+
+// CutOff is the error of a call that failed only because the item has little time left, after an earlier call had failed.
+type CutOff struct {
+	// After is how much time the call had.
+	After time.Duration
+	Err   error
+}
+
+func (c *CutOff) Error() string { return c.Err.Error() }
+
+// Unwrap returns the error with which the call ended.
+func (c *CutOff) Unwrap() error { return c.Err }
+
+// saysCutOff starts what the last error says about a later call that was cut off.
+const saysCutOff = "; a later attempt was cut off after "
+
+// withCause returns the earlier error in place of that of a call that was cut off: the former names the cause, the latter hides it.
+func withCause(earlier *lsv1alpha1.Error, err error) error {
+	cut := (*CutOff)(nil)
+	if earlier == nil || !errors.As(err, &cut) || failure.KindOf(err) != failure.Retryable {
+		return err
+	}
+	details := failure.Details{Operation: earlier.Operation, Reason: earlier.Reason}
+	for _, code := range earlier.Codes {
+		details.Codes = append(details.Codes, string(code))
+	}
+	cause, _, _ := strings.Cut(earlier.Message, saysCutOff)
+	return failure.NewRetryable(details, errors.New(cause+saysCutOff+cut.After.Round(time.Millisecond).String()))
 }
 
 // leftToWatchdog reports whether the item has timed out, so that its status no longer belongs to the deployer.
