@@ -57,6 +57,16 @@ var pipelines = []Mutant{
 		New: "from.Kind == pipelineKind",
 	},
 	{
+		ID: "PIP-08", Breaks: "an Installation in another namespace is changed without a grant", File: "internal/controller/pipelines/installation.go",
+		Old: "p.Spec.AppRef, target); foreign {",
+		New: "p.Spec.AppRef, target); foreign && false {",
+	},
+	{
+		ID: "PIP-08", Breaks: "an application of any kind may be named", File: "internal/pipeline/grants.go",
+		Old: "func KindRefused(app pipelines.AppReference, kinds []schema.GroupKind) Problem {\n",
+		New: "func KindRefused(app pipelines.AppReference, kinds []schema.GroupKind) Problem {\n	kinds = append(kinds, schema.FromAPIVersionAndKind(app.APIVersion, app.Kind).GroupKind())\n",
+	},
+	{
 		ID: "PIP-10", Breaks: "the first environment offers an unhealthy revision", File: "internal/pipeline/view.go",
 		Old: "if !t.Readable() || !t.Healthy || t.Revision",
 		New: "if !t.Readable() || !t.Healthy && v.index > 0 || t.Revision",
