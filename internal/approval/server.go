@@ -11,13 +11,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"syscall"
 	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"espalier.dev/internal/listening"
 )
 
 const (
@@ -57,7 +58,7 @@ func (s *Server) Start(ctx context.Context) error {
 		switch {
 		case err == nil:
 			return s.Serve(ctx, listener)
-		case !errors.Is(err, syscall.EADDRINUSE):
+		case !listening.InUse(err):
 			return fmt.Errorf("listen for approvals: %w", err)
 		}
 		s.opts.Log.Error(err, "Cannot serve approvals while another program uses the address; choose another with --approval-address")

@@ -101,7 +101,7 @@ var layers = slices.Concat(
 		},
 		{folders: []string{"internal/freshness"}, sees: []string{"api"}},
 		{folders: []string{"internal/confidential"}, sees: []string{"api", "internal/masking", "internal/dataflow", "internal/tenancy"}},
-		{folders: []string{"internal/dial", "internal/taskgroup", "internal/subprocess"}, libraries: []string{}},
+		{folders: []string{"internal/dial", "internal/listening", "internal/taskgroup", "internal/subprocess"}, libraries: []string{}},
 		{folders: []string{"internal/giteaserver"}, sees: []string{"internal/subprocess"}, libraries: []string{}},
 		{
 			folders: []string{"internal/oci"},
@@ -121,7 +121,7 @@ var layers = slices.Concat(
 		},
 		{
 			folders: []string{"internal/approval"},
-			sees:    []string{"api", "internal/failure", "internal/version", "internal/pipeline", "internal/gitprovider"},
+			sees:    []string{"api", "internal/failure", "internal/version", "internal/pipeline", "internal/gitprovider", "internal/listening"},
 		},
 		{
 			// What runs in pods, which must stay small.

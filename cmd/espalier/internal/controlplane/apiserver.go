@@ -10,7 +10,6 @@ import (
 	"net"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -19,6 +18,8 @@ import (
 	"k8s.io/component-base/compatibility"
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
 	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
+
+	"espalier.dev/internal/listening"
 )
 
 const (
@@ -177,7 +178,7 @@ func listen(wanted, former int) (net.Listener, error) {
 		}
 	}
 	listener, err := listenOn(wanted)
-	if errors.Is(err, syscall.EADDRINUSE) {
+	if listening.InUse(err) {
 		return nil, fmt.Errorf("port %d on 127.0.0.1 is in use by another process: choose another port, or 0 for any free one", wanted)
 	}
 	if err != nil {

@@ -4,13 +4,12 @@
 package gitops
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net"
-	"syscall"
 
 	"espalier.dev/examples"
+	"espalier.dev/internal/listening"
 )
 
 // Hold listens on the port of a kept Gitea that does not run, and closes each connection at once: the objects of the example still send
@@ -24,7 +23,7 @@ func Hold(dataDir string) (io.Closer, error) {
 		return nil, err
 	}
 	listener, err := listenAt(kept.Port)
-	if errors.Is(err, syscall.EADDRINUSE) {
+	if listening.InUse(err) {
 		return nil, fmt.Errorf("port %d is in use by another program, which may receive the token of the example %s", kept.Port, examples.GitOps)
 	}
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"espalier.dev/examples"
 	"espalier.dev/internal/giteaserver"
+	"espalier.dev/internal/listening"
 )
 
 const (
@@ -118,7 +118,7 @@ func (s *Server) listen(ctx context.Context, binary, dir string) (*net.TCPListen
 		return s.listenSomewhere(dir)
 	}
 	listener, err := listenAt(s.state.Port)
-	if !errors.Is(err, syscall.EADDRINUSE) {
+	if !listening.InUse(err) {
 		return listener, err
 	}
 	ending, cancel := context.WithTimeout(ctx, formerLimit)
@@ -145,7 +145,7 @@ func (s *Server) listenAgain(ctx context.Context) (*net.TCPListener, error) {
 	defer again.Stop()
 	for {
 		listener, err := listenAt(s.state.Port)
-		if !errors.Is(err, syscall.EADDRINUSE) {
+		if !listening.InUse(err) {
 			return listener, err
 		}
 		select {
