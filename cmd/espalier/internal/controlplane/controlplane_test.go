@@ -108,7 +108,7 @@ func TestEphemeral(t *testing.T) {
 	before := runtime.NumGoroutine()
 
 	var log bytes.Buffer
-	cp := start(t, Options{Kubeconfig: kubeconfig, ClusterControllers: true, Log: &log})
+	cp := start(t, Options{Kubeconfig: kubeconfig, ClusterControllers: true, History: time.Second, Log: &log})
 	client := clientFor(t, cp.RESTConfig())
 
 	t.Run("reports the Kubernetes version", func(t *testing.T) {
@@ -131,6 +131,9 @@ func TestEphemeral(t *testing.T) {
 	t.Run("knows nobody without credentials", func(t *testing.T) { checkAnonymous(t, cp.RESTConfig()) })
 	t.Run("issues service account tokens", func(t *testing.T) { checkTokens(t, cp.RESTConfig()) })
 	t.Run("accepts pods without a service account", func(t *testing.T) { checkPod(t, client) })
+	t.Run("drops old versions of objects", func(t *testing.T) {
+		eventually(t, "etcd is compacted", func(context.Context) (bool, error) { return cp.etcd.etcd.Server.KV().FirstRev() > 1, nil })
+	})
 	t.Run("logs to the given writer", func(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(cp.DataDir(), logFile)); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("there is a log file although a writer was given: %v", err)

@@ -32,10 +32,7 @@ type cluster struct {
 }
 
 func startCluster(ctx context.Context, opts options, progress *progress) (*cluster, error) {
-	plane := controlplane.Options{
-		DataDir: opts.dataDir, Port: opts.port, Kubeconfig: opts.kubeconfig, StartLimit: opts.startLimit,
-		ClusterControllers: true, History: history, Progress: progress.step,
-	}
+	plane := opts.plane(progress)
 	if opts.node {
 		programs, err := nodePrograms()
 		if err != nil {
@@ -64,6 +61,14 @@ func startCluster(ctx context.Context, opts options, progress *progress) (*clust
 		return nil, errors.Join(err, c.stop())
 	}
 	return c, nil
+}
+
+// plane returns the options of the control plane.
+func (opts options) plane(progress *progress) controlplane.Options {
+	return controlplane.Options{
+		DataDir: opts.dataDir, Port: opts.port, Kubeconfig: opts.kubeconfig, StartLimit: opts.startLimit,
+		ClusterControllers: true, History: history, Progress: progress.step,
+	}
 }
 
 func (c *cluster) importImages(ctx context.Context, files []string, progress *progress) error {

@@ -3,7 +3,17 @@
 
 package up
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
+
+// The API server keeps old versions of objects for five minutes by default.
+func TestTheHistoryIsShort(t *testing.T) {
+	if kept := (options{}).plane(&progress{}).History; kept <= 0 || kept > time.Minute {
+		t.Errorf("old versions are kept for %s", kept)
+	}
+}
 
 func TestMemoryIsGivenBackAfterWork(t *testing.T) {
 	const mega = 1 << 20
