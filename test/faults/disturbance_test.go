@@ -43,14 +43,17 @@ const (
 	// relieve ends the process after each act, regularly, and starts another. It takes no write.
 	relieve processFault = "relieve"
 	// reshard makes two processes share the work, and then three others: those start when the two, which count their writes together, end
-	// regularly. In the other variants the one that makes the write crashes, or freezes and sends it later.
+	// regularly. In the next variants the one that makes the write crashes, or freezes and sends it later. In the others all end regularly,
+	// and three processes become two, or one that does not share the work becomes two.
 	reshard       processFault = "reshard"
 	reshardCrash  processFault = "reshardCrash"
 	reshardFreeze processFault = "reshardFreeze"
+	reshardFewer  processFault = "reshardFewer"
+	reshardFirst  processFault = "reshardFirst"
 )
 
 // shardFaults are those of processes that share the work.
-var shardFaults = []processFault{reshard, reshardCrash, reshardFreeze}
+var shardFaults = []processFault{reshard, reshardCrash, reshardFreeze, reshardFewer, reshardFirst}
 
 func planned(plans []faults.Plan) []disturbance {
 	var all []disturbance
@@ -103,6 +106,10 @@ func (d disturbance) arrange(t *testing.T, s *scene) {
 		s.operate(t, d.plan)
 		return
 	}
+	if slices.Contains(shardFaults, d.processFault) {
+		d.arrangeShards(t, s)
+		return
+	}
 	switch d.processFault {
 	case "", relieve:
 		s.operate(t, d.plan)
@@ -111,8 +118,6 @@ func (d disturbance) arrange(t *testing.T, s *scene) {
 		s.start(t, faults.New(faults.Plan{}), options(s.namespace))
 	case stopLeader, crashLeader, freezeLeader:
 		d.arrangeReplicas(t, s)
-	case reshard, reshardCrash, reshardFreeze:
-		d.arrangeShards(t, s)
 	default:
 		s.operate(t, d.plan).Transport.Before(d.at, func() { d.interfere(t, s) })
 	}

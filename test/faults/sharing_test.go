@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -39,7 +40,7 @@ func TestResharding(t *testing.T) {
 			var all []disturbance
 			for i, entry := range writes {
 				for j, fault := range shardFaults {
-					if *full || i == len(writes)*(2*j+1+number)/10 {
+					if *full || i == len(writes)*(2*j+1+number)/(2*len(shardFaults)+2) {
 						all = append(all, disturbance{processFault: fault, at: entry.Write})
 					}
 				}
@@ -49,17 +50,30 @@ func TestResharding(t *testing.T) {
 	}
 }
 
-// sharing returns the options of a process that shares the work.
+// sharing returns the options of a process that shares the work, unless it is the only one.
 func sharing(namespace string, number, of int) manager.Options {
 	o := electing(namespace, shortLease)
-	o.Shard = shard.Shard{Number: number, Of: of}.String()
+	if of > 1 {
+		o.Shard = shard.Shard{Number: number, Of: of}.String()
+	}
 	return o
 }
 
-// arrangeShards starts two processes that share the work, and three that wait for them to end.
+// shares returns how many processes share the work before and after the fault.
+func (d disturbance) shares() (before, after int) {
+	switch d.processFault {
+	case reshardFewer:
+		return 3, 2
+	case reshardFirst:
+		return 1, 2
+	}
+	return 2, 3
+}
+
+// arrangeShards starts some processes that share the work, and others that wait for them to end.
 func (d disturbance) arrangeShards(t *testing.T, s *scene) {
 	t.Helper()
-	const before, after = 2, 3
+	before, after := d.shares()
 	var old []*managed.Process
 	var once sync.Once
 	var made atomic.Int32
@@ -137,8 +151,11 @@ func (s *scene) shared(t *testing.T, processes int) {
 	t.Helper()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: manager.LeaseName}}
 	testkit.Eventually(t, s.APIServer, lease, testkit.Is(fmt.Sprintf("held by %d processes", processes), func(l *coordinationv1.Lease) bool {
-		if l.Spec.HolderIdentity == nil {
+		if l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "" {
 			return false
+		}
+		if processes == 1 {
+			return !shard.IsSummary(*l.Spec.HolderIdentity)
 		}
 		holders, err := shard.Read(*l.Spec.HolderIdentity, l.Annotations[shard.Annotation])
 		return err == nil && len(holders) == processes
@@ -160,7 +177,7 @@ var kindsOfTrees = map[string]string{"installations": "Installation", "execution
 // doubled returns on which trees several processes that share the work have worked at once. A process that was frozen cannot know that it
 // has lost its lease until it has asked; what it does until then is fenced like everything that a former leader does.
 func (d disturbance) doubled(s *scene) []invariant.Violation {
-	if d.processFault != reshard && d.processFault != reshardCrash {
+	if !slices.Contains(shardFaults, d.processFault) || d.processFault == reshardFreeze {
 		return nil
 	}
 	var writes []invariant.Write

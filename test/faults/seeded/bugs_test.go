@@ -386,6 +386,24 @@ var bugs = []faults.Bug{
 		Runs: []string{"life reshard@30"},
 	},
 	{
+		Name: "shards: those of a larger number are not awaited",
+		Edits: []faults.Edit{{
+			File: sharing,
+			Old:  "if small.Of > large.Of {",
+			New:  "if small.Of < large.Of {\n\t\treturn false\n\t}\n\tif small.Of > large.Of {",
+		}},
+		Runs: []string{"life reshardFewer@30"},
+	},
+	{
+		Name: "shards: a process that has all of the work is not awaited",
+		Edits: []faults.Edit{{
+			File: "internal/manager/sharding.go",
+			Old:  `if holder != "" && !shard.IsSummary(holder) {`,
+			New:  "if false && !shard.IsSummary(holder) {",
+		}},
+		Runs: []string{"life reshardFirst@30"},
+	},
+	{
 		Name: "deletion: a namespace that is being deleted is not recognised",
 		Edits: []faults.Edit{{
 			File: namespaceEnds,
