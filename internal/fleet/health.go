@@ -149,14 +149,15 @@ func deployedChart(object *unstructured.Unstructured, applied string) string {
 	return ""
 }
 
-// builtByFlux is what Flux appends to the version of a chart that it packages with other values: the generation of the HelmChart, behind the
-// commit or digest of the source if it packages each revision of that.
+// builtByFlux is what Flux appends to the version of a chart that it packages with other values: the generation of the HelmChart, behind
+// the commit or digest of the source if it packages each revision of that.
 var builtByFlux = regexp.MustCompile(`\+([0-9a-f]{12}\.)?[0-9]+$`)
 
-// releasedVersion returns the version under which a chart was released, without what Flux appends. A generation belongs to one object, so it
-// differs between environments that run the same chart. Without values files, a number is build metadata of the chart.
+// releasedVersion returns the version under which a chart was released, without what Flux appends. A generation belongs to one object, so
+// it differs between environments that run the same chart. Without values files, a number is build metadata of the chart.
 func releasedVersion(object *unstructured.Unstructured, version string) string {
-	if len(list(object.Object, "spec", "chart", "spec", "valuesFiles")) > 0 || text(object.Object, "spec", "chart", "spec", "valuesFile") != "" {
+	files, file := list(object.Object, "spec", "chart", "spec", "valuesFiles"), text(object.Object, "spec", "chart", "spec", "valuesFile")
+	if len(files) > 0 || file != "" {
 		version = builtByFlux.ReplaceAllString(version, "")
 	}
 	return withoutDigest(version)
