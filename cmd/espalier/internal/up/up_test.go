@@ -17,9 +17,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"espalier.dev/cmd/espalier/internal/controlplane"
 	"espalier.dev/internal/manager"
 )
 
@@ -235,6 +237,36 @@ func TestSummary(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A controller whose kind the cluster does not serve does not count as running, and the summary names it with the kind.
+func TestTheSummaryNamesControllersThatWait(t *testing.T) {
+	cp, err := controlplane.Start(t.Context(), controlplane.Options{DataDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cp.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	var out bytes.Buffer
+	opts := options{streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}, manager: managerOptions()}
+	opts.manager.Controllers = []string{"pipelines", "installations"}
+	mgr, err := manager.New(cp.RESTConfig(), opts.manager, logr.Discard()) // There are no custom resources yet.
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &services{opts: opts, cp: cp, manager: mgr}
+	printSummary(opts, s.summary())
+	for _, want := range []string{
+		"0 controllers", "Waiting", "installations waits until the cluster serves",
+		"pipelines waits until the cluster serves Pipeline of pipelines.weave.works/v1alpha1", cp.URL(), cp.KubeconfigPath(), cp.DataDir(),
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the summary lacks %q:\n%s", want, out.String())
+		}
 	}
 }
 
