@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -202,6 +203,7 @@ func TestUp(t *testing.T) {
 			t.Errorf("%s has mode %v", i.facts["Kubeconfig"], info.Mode())
 		}
 	})
+	t.Run("saves memory", func(t *testing.T) { u.checkMemory(t) })
 	t.Run("explains the custom resources", func(t *testing.T) {
 		out := u.mustRun(t, "kubectl", "explain", "installation.spec.flow")
 		for _, want := range []string{"landscaper.gardener.cloud", "flow <string>", "Continuous"} {
@@ -310,6 +312,27 @@ func TestUp(t *testing.T) {
 	again.stop(t, syscall.SIGINT)
 	if left, err := os.ReadDir(u.temp); err != nil || len(left) > 0 {
 		t.Errorf("temporary files are left: %v, %v", left, err)
+	}
+}
+
+// checkMemory checks that less garbage accumulates than by default, and that what only the start needed is returned to the system, which
+// takes a forced garbage collection.
+func (u user) checkMemory(t *testing.T) {
+	t.Helper()
+	var lines []string
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, testkit.Patience, true, func(context.Context) (bool, error) {
+		served := strings.Split(u.mustRun(t, "kubectl", "get", "--raw", "/metrics"), "\n")
+		lines = slices.DeleteFunc(served, func(line string) bool {
+			return !strings.HasPrefix(line, "go_gc_gogc_percent ") && !strings.HasPrefix(line, "go_gc_cycles_forced_gc_cycles_total ")
+		})
+		forced := slices.ContainsFunc(lines, func(line string) bool {
+			count, found := strings.CutPrefix(line, "go_gc_cycles_forced_gc_cycles_total ")
+			return found && count != "0"
+		})
+		return forced && slices.Contains(lines, "go_gc_gogc_percent 50"), nil
+	})
+	if err != nil {
+		t.Errorf("want a garbage collection at 50 %% and a forced one, got\n%s", strings.Join(lines, "\n"))
 	}
 }
 
