@@ -46,7 +46,7 @@ func benchmarkChurn(b *testing.B, flow lsv1alpha1.Flow) {
 			s.cycle(b, i)
 			last = heapNow(b)
 			b.Logf("cycle %d of %d: %.1f MiB in %d objects, %d goroutines, %.0f s",
-				i, *churnFlag, last.bytes/(1<<20), last.objects, runtime.NumGoroutine(), time.Since(began).Seconds())
+				i, *cyclesFlag, last.bytes/(1<<20), last.objects, runtime.NumGoroutine(), time.Since(began).Seconds())
 			if i == *cyclesFlag/2 {
 				half = last
 			}
