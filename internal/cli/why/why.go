@@ -63,6 +63,9 @@ then print the list "answers". A nested installation is left out if one above it
 			if name, is := targetSyncNamed(opts.name); is {
 				return explainTargetSync(cmd.Context(), opts, name)
 			}
+			if name, is := connect.PipelineName(opts.name); is {
+				return opts.signpost(name)
+			}
 			return run(cmd.Context(), opts)
 		},
 	}
@@ -75,6 +78,18 @@ then print the list "answers". A nested installation is left out if one above it
 	cmd.ValidArgsFunction = connect.CompleteOne(
 		connect.CompleteKinds(kinds, opts.access.CompleteInstallations(connect.AllInstallations)))
 	return cmd
+}
+
+// signpost refuses a pipeline, and names the command that explains it.
+func (opts options) signpost(pipeline string) error {
+	namespace, err := opts.access.Namespace()
+	if err != nil {
+		return err
+	}
+	return &cli.Problem{
+		Code: cli.ExitError, What: "another command explains pipelines",
+		Next: []string{opts.access.Suggest(namespace, "pipeline", "why", pipeline)},
+	}
 }
 
 func run(ctx context.Context, opts options) error {

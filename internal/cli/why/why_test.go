@@ -438,6 +438,7 @@ func TestRefusals(t *testing.T) {
 		"absent":        {[]string{"nope"}, cli.ExitNotFound, "installation nope does not exist"},
 		"an absent one": {[]string{"deployitem/nope"}, cli.ExitNotFound, "deployitem nope does not exist"},
 		"another kind":  {[]string{"pod/nope"}, cli.ExitError, `"pod/nope" is not valid`},
+		"a pipeline":    {[]string{"pipelines/nope"}, cli.ExitError, "espalier pipeline why nope -n <namespace>"},
 		"no name":       {nil, cli.ExitError, "name installations, or choose them by their labels with --selector"},
 		"forbidden":     {[]string{"nope", "--as=nobody"}, cli.ExitNotFound, "forbidden"},
 	} {
